@@ -4,6 +4,8 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "flightplan/v1/resolver_service.pb.h"
@@ -233,6 +235,95 @@ TEST(ProbeProfile, AttentionBySequenceMovesTheForecast) {
   };
   EXPECT_LT(step(1024, 400), 0.99 * step(1024, 2000));
   EXPECT_GT(step(32768, 400) / step(32768, 2000), step(1024, 400) / step(1024, 2000));
+}
+
+// Rows of operators.py, at about the shape of the model.
+using Sizes = std::vector<std::pair<const char*, double>>;
+constexpr double kTokens = 8192;
+
+v1::ProbeRow* AddOperator(v1::HardwareProfile* profile, const std::string& id, double us, const Sizes& sizes) {
+  v1::ProbeRow* row = sample::AddRow(profile, id, us, "us");
+  (*row->mutable_parameters())["tokens"] = (*row->mutable_parameters())["sequence"] = kTokens;
+  for (const auto& [name, value] : sizes) (*row->mutable_parameters())[name] = value;
+  (*row->mutable_labels())["library"] = "mamba_ssm 2.3.0";
+  return row;
+}
+
+v1::ResolveConfigRequest Of(const std::string& model, const v1::HardwareProfile& profile) {
+  v1::ResolveConfigRequest request = Qwen();
+  request.mutable_model()->set_name(model);
+  request.mutable_hardware()->set_gpu_count(64);
+  request.mutable_layout()->set_expert_model_parallel_size(8);
+  *request.mutable_probe_profile() = profile;
+  return request;
+}
+
+// Without what the routing's balance adds.
+std::vector<std::string> Unmeasured(const v1::ResolveConfigResponse& response) {
+  std::vector<std::string> terms;
+  for (const std::string& term : response.estimate().unmeasured_terms()) {
+    if (term != "natural routing") terms.push_back(term);
+  }
+  return terms;
+}
+
+std::string Told(const v1::ResolveConfigResponse& response, const std::string& rule) {
+  for (const v1::Finding& finding : response.findings()) {
+    if (finding.rule_id() == rule) return finding.seen();
+  }
+  return "";
+}
+
+TEST(ProbeProfile, AScanThatWasTimedIsForecastByItsRows) {
+  const Sizes sizes = {{"heads", 64}, {"head_dim", 64}, {"state", 128}, {"groups", 8}};
+  const auto with = [&](double forward, double backward) {
+    v1::HardwareProfile profile = SampleProfile();
+    if (forward > 0) AddOperator(&profile, "mamba.scan.fwd", forward, sizes);
+    if (backward > 0) AddOperator(&profile, "mamba.scan.bwd", backward, sizes);
+    return Resolve(Of("nemotron-3-nano", profile));
+  };
+  const auto step = [](const v1::ResolveConfigResponse& response) {
+    return response.estimate().step_time_us().value();
+  };
+  const v1::ResolveConfigResponse without = with(0, 0), forward_alone = with(500, 0), both = with(500, 1500);
+  using Terms = std::vector<std::string>;
+  EXPECT_EQ(Unmeasured(without), Terms({"Mamba scan"}));
+  EXPECT_EQ(Unmeasured(forward_alone), Terms({"Mamba scan"})) << "a step has both passes";
+  EXPECT_EQ(step(forward_alone), step(without));
+  EXPECT_EQ(Unmeasured(both), Terms());
+  EXPECT_EQ(Told(both, "evidence.probed-operators"), "timed on this H200: Mamba scan of mamba_ssm 2.3.0");
+  EXPECT_EQ(Told(without, "evidence.probed-operators"), "");
+  EXPECT_LT(step(both), step(with(1000, 1500)));
+  EXPECT_LT(step(both), step(with(500, 3000)));
+  const v1::Range measured = both.estimate().step_time_us(), guessed = without.estimate().step_time_us();
+  EXPECT_LT(std::log(measured.high() / measured.low()), std::log(guessed.high() / guessed.low()));
+  // Another model's scan says nothing of this one's.
+  v1::HardwareProfile delta = SampleProfile();
+  for (const char* const id : {"delta.scan.fwd", "delta.scan.bwd"})
+    AddOperator(&delta, id, 500, {{"heads", 32}, {"key_dim", 128}, {"value_dim", 128}});
+  EXPECT_EQ(Unmeasured(Resolve(Of("nemotron-3-nano", delta))), Terms({"Mamba scan"}));
+  EXPECT_EQ(Unmeasured(Resolve(Of("qwen3-next-80b-a3b", delta))), Terms());
+}
+
+// Megatron-Core's own indexer takes time that nothing else stands for; fused kernels are others.
+TEST(ProbeProfile, AnIndexerThatWasTimedIsAddedToTheStep) {
+  v1::HardwareProfile profile = SampleProfile();
+  v1::ResolveConfigRequest request = Of("deepseek-v3.2", profile);
+  const v1::ResolveConfigResponse without = Resolve(request);
+  AddOperator(&profile, "dsa.index.fwd", 40'000, {{"heads", 64}, {"head_dim", 128}, {"topk", 2048}})
+      ->mutable_labels()
+      ->clear();
+  *request.mutable_probe_profile() = profile;
+  const v1::ResolveConfigResponse with = Resolve(request);
+  using Terms = std::vector<std::string>;
+  EXPECT_EQ(Unmeasured(without), Terms({"sparse attention indexer"}));
+  EXPECT_EQ(Unmeasured(with), Terms({"sparse attention"}));
+  EXPECT_EQ(Told(with, "evidence.probed-operators"), "timed on this H200: sparse attention indexer, forward");
+  EXPECT_GT(with.estimate().step_time_us().value(), without.estimate().step_time_us().value());
+  v1::KnobSetting* const fused = request.add_pinned_knobs();
+  fused->set_name("dsa_kernel_backend");
+  fused->mutable_value()->set_string_value("tilelang");
+  EXPECT_EQ(Unmeasured(Resolve(request)), Terms({"sparse attention indexer"}));
 }
 
 // Nobody measured these GPUs: whose rates they are is told, once, and not where a profile of them is used.

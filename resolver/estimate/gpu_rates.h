@@ -21,6 +21,7 @@ inline constexpr int kDispatchers = 5;
 struct RateErrors {
   std::array<double, kGemmPrecisions> gemm{};
   double attention = 0, memory = 0, exchange = 0, collective = 0, host = 0, optimizer = 0;
+  double scan = 0.25;  // timed forward alone, unless a profile has both passes
 };
 
 // How a causal attention kernel's time per FLOP grows from that of a long sequence with heads of 128.
@@ -43,7 +44,9 @@ struct GpuRates {
   AttentionCurve attention_forward, attention_backward;
   double memory_us = 0, permute_us = 0;  // per byte
   double scan_us = 0;                    // forward, per token and element of the state
-  double host_us = 0;                    // per kernel launched eagerly
+  bool scan_measured = false;            // by rows of a profile, both passes
+  double indexer_us = 0;  // forward, per token, key and element of a sparse attention's indexer; 0: not measured
+  double host_us = 0;     // per kernel launched eagerly
   // Per byte of one rank, inside the NVLink domain and over the network.
   std::array<double, kDispatchers> nvlink_us{}, network_us{};
   double collective_nvlink_us = 0, collective_network_us = 0;

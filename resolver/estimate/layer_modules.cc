@@ -104,6 +104,8 @@ Module ModuleTimer::AttentionModule(const LayerWork& layer, size_t precision) co
     module.fwd.attention += us;
     module.bwd.attention += k_.scan_backward * us;
   }
+  // Every key is scored, and masked behind that. A backward pass is its loss's alone.
+  module.fwd.attention += tokens_ * static_cast<double>(plan_.seq_length) * work.index_width * rates_.indexer_us;
   const double norm_bytes = kNormBytes * h_ * local_ * (layer.norms > 2 ? kMoreNorms : 1.0);
   const double bytes = work.split_bytes * tokens_ / t_ + work.replicated_bytes * local_ + norm_bytes;
   AddMemory(bytes, kMemoryBack * bytes, &module);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "probe/fit/sm_advice.h"
 #include "resolver/derive/steady_passes.h"
+#include "resolver/estimate/probed_operators.h"
 #include "resolver/estimate/step.h"
 
 namespace flightplan {
@@ -308,7 +309,9 @@ GpuRates RatesFor(const NormalizedIntent& intent) {
   const GpuSystem& gpu = with_arm.has_value() ? *with_arm : intent.gpu;
   GpuRates rates = intent.coefficients != nullptr ? RatesOf(gpu, *intent.coefficients) : RatesOf(gpu);
   if (!rates.known) return rates;
-  if (intent.probe != nullptr) rates = WithProbe(rates, *intent.probe);
+  if (intent.probe != nullptr) {
+    rates = WithOperators(WithProbe(rates, *intent.probe), ProbedOperators(intent), StrangeError(intent.probe->origin));
+  }
   if (intent.host_cpu == HostCpuClass::kX86Slow) rates = WithSlowHost(rates);
   if (intent.transport == "efa") rates = OverEfa(rates);
   return rates;

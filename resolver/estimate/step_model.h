@@ -45,7 +45,7 @@ class StepModel {
     return Memory(Read(config, env, stages));
   }
   std::vector<absl::string_view> Unmeasured(const Candidate& candidate) const {
-    return UnmeasuredTerms(shape_, candidate);
+    return UnmeasuredTerms(shape_, candidate, rates_);
   }
 
   const ModelShape& shape() const { return shape_; }

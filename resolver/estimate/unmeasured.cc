@@ -8,28 +8,45 @@ namespace {
 
 struct Term {
   absl::string_view name;
-  bool (*in)(const LayerKind& kind);
+  bool (*in)(const LayerKind& kind, const GpuRates& rates);
 };
 
+// Only of latent attention are there rows.
+bool HasIndexerRows(const LayerKind& kind, const GpuRates& rates) {
+  return kind.attention == AttentionKind::kLatent && rates.indexer_us > 0;
+}
+
 // Forward passes of the first are published, backward passes of none of them.
-constexpr std::array<Term, 5> kAttentionTerms = {{
+constexpr std::array<Term, 6> kAttentionTerms = {{
     {"gated delta net scan",
-     [](const LayerKind& kind) {
-       return kind.attention == AttentionKind::kGatedDelta || kind.attention == AttentionKind::kKimiDelta;
+     [](const LayerKind& kind, const GpuRates& rates) {
+       const bool delta = kind.attention == AttentionKind::kGatedDelta || kind.attention == AttentionKind::kKimiDelta;
+       return delta && !rates.scan_measured;
      }},
-    {"Mamba scan", [](const LayerKind& kind) { return kind.attention == AttentionKind::kMamba; }},
-    {"compressed attention", [](const LayerKind& kind) { return kind.attention == AttentionKind::kCompressed; }},
-    {"sparse attention indexer", [](const LayerKind& kind) { return kind.indexer; }},
-    {"factorised attention", [](const LayerKind& kind) { return kind.attention == AttentionKind::kFactorised; }},
+    {"Mamba scan",
+     [](const LayerKind& kind, const GpuRates& rates) {
+       return kind.attention == AttentionKind::kMamba && !rates.scan_measured;
+     }},
+    {"compressed attention",
+     [](const LayerKind& kind, const GpuRates&) { return kind.attention == AttentionKind::kCompressed; }},
+    {"sparse attention indexer",
+     [](const LayerKind& kind, const GpuRates& rates) { return kind.indexer && !HasIndexerRows(kind, rates); }},
+    // With its indexer measured, what is left: attention over the chosen keys, which is forecast as over all of them,
+    // and the loss that trains the indexer.
+    {"sparse attention",
+     [](const LayerKind& kind, const GpuRates& rates) { return kind.indexer && HasIndexerRows(kind, rates); }},
+    {"factorised attention",
+     [](const LayerKind& kind, const GpuRates&) { return kind.attention == AttentionKind::kFactorised; }},
 }};
 
 }  // namespace
 
-std::vector<absl::string_view> UnmeasuredTerms(const ModelShape& shape, const Candidate& plan) {
+std::vector<absl::string_view> UnmeasuredTerms(const ModelShape& shape, const Candidate& plan, const GpuRates& rates) {
   std::vector<absl::string_view> names;
   for (const Term& term : kAttentionTerms) {
     const auto* const end = shape.kinds.data() + shape.kind_count;
-    if (std::any_of(shape.kinds.data(), end, term.in)) names.push_back(term.name);
+    if (std::any_of(shape.kinds.data(), end, [&](const LayerKind& kind) { return term.in(kind, rates); }))
+      names.push_back(term.name);
   }
   // How far an untrained router's busiest rank is above the mean differs from run to run.
   if (plan.imbalance > 1 && plan.ep > 1) names.emplace_back("natural routing");

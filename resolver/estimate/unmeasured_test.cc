@@ -9,9 +9,9 @@ namespace {
 
 using Names = std::vector<absl::string_view>;
 
-Names TermsOf(const char* model, const Candidate& plan = {}) {
+Names TermsOf(const char* model, const Candidate& plan = {}, const GpuRates& rates = {}) {
   static const auto* const kCatalog = new Catalog(*Catalog::Builtin());
-  return UnmeasuredTerms(*MakeShape(**kCatalog->FindModel(model)), plan);
+  return UnmeasuredTerms(*MakeShape(**kCatalog->FindModel(model)), plan, rates);
 }
 
 TEST(UnmeasuredTerms, NamesWhatNobodyHasPublished) {
@@ -22,6 +22,18 @@ TEST(UnmeasuredTerms, NamesWhatNobodyHasPublished) {
   EXPECT_EQ(TermsOf("deepseek-v3.2"), Names({"sparse attention indexer"}));
   EXPECT_EQ(TermsOf("deepseek-v4-pro"), Names({"compressed attention", "sparse attention indexer"}));
   EXPECT_EQ(TermsOf("step-3"), Names({"factorised attention"}));
+}
+
+// A profile's rows take a term away; of sparse attention its indexer alone.
+TEST(UnmeasuredTerms, WhatAProfileTimedIsNone) {
+  GpuRates rates;
+  rates.scan_measured = true;
+  EXPECT_EQ(TermsOf("qwen3-next-80b-a3b", {}, rates), Names());
+  EXPECT_EQ(TermsOf("nemotron-3-nano", {}, rates), Names());
+  EXPECT_EQ(TermsOf("deepseek-v3.2", {}, rates), Names({"sparse attention indexer"}));
+  rates.indexer_us = 1e-9;
+  EXPECT_EQ(TermsOf("deepseek-v3.2", {}, rates), Names({"sparse attention"}));
+  EXPECT_EQ(TermsOf("deepseek-v4-pro", {}, rates), Names({"compressed attention", "sparse attention indexer"}));
 }
 
 TEST(UnmeasuredTerms, NaturalRoutingIsOneWhereExpertsAreSpread) {

@@ -148,6 +148,7 @@ AttentionWork AttentionOf(const ModelShape& s, const LayerKind& kind) {
     case AttentionKind::kLatent: {
       AttentionWork work = LatentAttention(s);
       work.unmeasured = kind.indexer;
+      if (kind.indexer) work.index_width = D(s.indexer_heads * s.indexer_dim);
       return work;
     }
     case AttentionKind::kGatedDelta:

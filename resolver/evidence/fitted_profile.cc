@@ -362,6 +362,7 @@ std::shared_ptr<const FittedProfile> FitProfile(HardwareProfile profile) {
   }
   fitted->attention_forward = AttentionOf(p, "attn.core.fwd");
   fitted->attention_backward = AttentionOf(p, "attn.core.bwd");
+  fitted->operators = FitOperators(p);
   fitted->copy_by_sms = FirstCurve(p, {"hbm.sm_curve"}, "sms", "bytes_per_second", false);
   fitted->exchange_by_sms =
       FirstCurve(p, {"a2a.p2p.push", "a2a.p2p.pull", "a2a.nccl"}, "sms", "bytes_per_second", /*real_only=*/true);

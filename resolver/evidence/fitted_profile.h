@@ -10,6 +10,7 @@
 #include "probe/fit/contention.h"
 #include "probe/fit/pair.h"
 #include "probe/fit/saturating.h"
+#include "resolver/evidence/fitted_operators.h"
 #include "resolver/plan/hardware_profile.h"
 
 namespace flightplan {
@@ -86,6 +87,7 @@ struct FittedProfile {
   std::optional<fit::SaturatingCurve> wgrad_by_rows;
   bool own_products = false;  // no library was at hand: fc1_by_rows is of the probe's own kernel
   std::optional<FittedAttention> attention_forward, attention_backward;
+  std::vector<FittedOperator> operators;
   std::vector<FittedCorun> corun;
   std::optional<fit::PairParts> pair_parts;  // of the layer that pair.part describes
   std::vector<FittedPair> pairs;

@@ -214,6 +214,10 @@ constexpr Record kRecords[] = {
     {"evidence.memory-measured", "evidence", "info", "estimate", Verdict::kAdvice, "",
      "a run whose profile shows its GPU full has memory as its first wall, whatever is forecast",
      "the profile that was sent with the question"},
+    {"evidence.probed-operators", "evidence", "info", "estimate", Verdict::kAdvice, "",
+     "scans and a sparse attention's indexer take the times that a profile of the GPU has of the stacks' own kernels "
+     "(probe/operators.py), instead of published forward passes or nothing",
+     "probe profiles"},
     {"evidence.recorded-profile", "evidence", "info", "estimate", Verdict::kAdvice, "",
      "without a profile of these GPUs the rates are those of a profile that was recorded on another GPU of the type, "
      "each with a wider error: flightplan probe measures yours",

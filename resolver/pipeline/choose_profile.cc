@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/estimate/probe_outlook.h"
+#include "resolver/estimate/probed_operators.h"
 
 namespace flightplan {
 namespace {
@@ -41,6 +43,30 @@ void ToldAsRecorded(const ProbeEvidence& probe, NormalizedIntent* intent) {
   intent->findings.push_back(std::move(finding));
 }
 
+// Terms that would be named as without evidence otherwise: what they rest on is said instead.
+void ToldAsProbed(NormalizedIntent* intent) {
+  const std::vector<ProbedOperator> operators = ProbedOperators(*intent);
+  if (operators.empty()) return;
+  Finding finding;
+  finding.rule_id = "evidence.probed-operators";
+  finding.area = "evidence";
+  finding.severity = Severity::kInfo;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "estimate";
+  std::vector<std::string> ids;
+  finding.seen =
+      absl::StrCat("timed on ", intent->probe->Device(), ": ",
+                   absl::StrJoin(operators, ", ", [](std::string* out, const ProbedOperator& each) {
+                     absl::StrAppend(out, each.name, each.row->backward_us > 0 ? "" : ", forward",
+                                     each.row->library.empty() ? "" : absl::StrCat(" of ", each.row->library),
+                                     each.row->kind == RowKind::kImported ? " (imported)" : "");
+                   }));
+  for (const ProbedOperator& each : operators) ids.emplace_back(each.row->id);
+  finding.needs = "nothing: the forecast takes these times";
+  finding.source = intent->probe->Cite(absl::StrJoin(ids, ", "));
+  intent->findings.push_back(std::move(finding));
+}
+
 std::string StatedDriver(const NormalizedIntent& intent) {
   const auto driver = intent.env.packages.find("driver");
   return driver == intent.env.packages.end() ? std::string() : driver->second;
@@ -72,8 +98,10 @@ absl::Status UseSent(const HardwareProfile& profile, NormalizedIntent* intent) {
 
 }  // namespace
 
-absl::Status ChooseProfile(const ProfileSource* source, absl::Span<const std::shared_ptr<const FittedProfile>> recorded,
-                           NormalizedIntent* intent) {
+namespace {
+
+absl::Status Choose(const ProfileSource* source, absl::Span<const std::shared_ptr<const FittedProfile>> recorded,
+                    NormalizedIntent* intent) {
   if (intent->sent_profile != nullptr) {
     FLIGHTPLAN_RETURN_IF_ERROR(UseSent(*intent->sent_profile, intent));
     if (intent->probe != nullptr) return absl::OkStatus();
@@ -89,6 +117,15 @@ absl::Status ChooseProfile(const ProfileSource* source, absl::Span<const std::sh
       return absl::OkStatus();
     }
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ChooseProfile(const ProfileSource* source, absl::Span<const std::shared_ptr<const FittedProfile>> recorded,
+                           NormalizedIntent* intent) {
+  FLIGHTPLAN_RETURN_IF_ERROR(Choose(source, recorded, intent));
+  ToldAsProbed(intent);
   return absl::OkStatus();
 }
 
