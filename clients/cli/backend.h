@@ -54,9 +54,8 @@ namespace cli {
 
 // How the worker is started here; a server has its own settings.
 struct ProbeRun {
-  std::string worker;   // path; empty: the usual places
-  std::string fake;     // replayed instead of a GPU; empty: a GPU
-  std::string devices;  // measured together: "all", "0,1"; empty: one alone
+  std::string worker;  // path; empty: the usual places
+  std::string fake;    // replayed instead of a GPU; empty: a GPU
 };
 
 // Errors are those of the rpcs (resolver.h, catalog_answers.h). From a server also UNAVAILABLE and DEADLINE_EXCEEDED.

@@ -99,6 +99,8 @@ constexpr FieldFlag kFieldFlags[] = {
     {"hf_config_json", "--import"},
     {"probe_profile", "--profile"},
     {"device_index", "--device"},
+    {"device_indices", "--devices"},
+    {"all_devices", "--devices"},
     {"groups", "--groups"},
     {"budget", "--budget"},
     {"seq_length", "--seq"},

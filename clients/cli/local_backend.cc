@@ -108,7 +108,6 @@ class LocalBackend final : public Backend {
     job.worker = run.worker;
     job.fake = run.fake;
     job.request = request;
-    if (!run.devices.empty()) job.extra_arguments = {"--devices", run.devices};
     service::StopSwitch stop;
     service::ProbeEnd end = service::RunProbeWorker(job, stop, [&](const v1::ProbeProgress& at) {
       if (!progress(at)) stop.Stop();

@@ -128,14 +128,17 @@ TEST_F(ProbeTest, ResolveTakesAProfileOnTheCommandLine) {
   EXPECT_TRUE(absl::StrContains(context_.err, "--profile")) << context_.err;
 }
 
-// The worker refuses what makes no sense; a server measures one GPU.
-TEST_F(ProbeTest, SeveralDevicesAreTheWorkersMatter) {
+TEST_F(ProbeTest, SeveralDevicesReachTheWorker) {
   EXPECT_EQ(Run({"probe", "--worker", FLIGHTPLAN_PROBE_WORKER, "--devices", "0"}), kExitMisuse);
-  EXPECT_TRUE(absl::StrContains(context_.err, "must be `all`, or 2 to 16 different device indices")) << context_.err;
+  EXPECT_TRUE(absl::StrContains(context_.err, "--devices: must be 2 to 16 different indices")) << context_.err;
+  EXPECT_EQ(Run({"probe", "--worker", FLIGHTPLAN_PROBE_WORKER, "--devices", "0,one"}), kExitMisuse);
+  EXPECT_TRUE(absl::StrContains(context_.err, "'one' is no index")) << context_.err;
+  EXPECT_EQ(Run({"probe", "--worker", FLIGHTPLAN_PROBE_WORKER, "--device", "0", "--devices", "all"}), kExitMisuse);
+  EXPECT_TRUE(absl::StrContains(context_.err, "--device: is one device alone")) << context_.err;
   EXPECT_EQ(Probe({"--devices", "all"}), kExitMisuse);
   EXPECT_TRUE(absl::StrContains(context_.err, "a fake device has no peers")) << context_.err;
-  EXPECT_EQ(Run({"probe", "--devices", "all", "--server", "localhost:1"}), kExitMisuse);
-  EXPECT_TRUE(absl::StrContains(context_.err, "which measures one GPU")) << context_.err;
+  EXPECT_EQ(Probe({"--devices", "0,1"}), kExitMisuse);
+  EXPECT_TRUE(absl::StrContains(context_.err, "a fake device has no peers")) << context_.err;
 }
 
 // A fake device replays whatever it was made of.

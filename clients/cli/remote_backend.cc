@@ -167,11 +167,6 @@ class RemoteBackend final : public Backend {
     if (!run.worker.empty() || !run.fake.empty()) {
       return absl::InvalidArgumentError("--worker and --fake have no effect with --server: it has its own settings");
     }
-    if (!run.devices.empty()) {
-      return absl::InvalidArgumentError(
-          "--devices has no effect with --server, which measures one GPU: run it on the node, then --import the "
-          "profile");
-    }
     grpc::ClientContext context;
     AddToken(&context);
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kServerProbeSeconds));

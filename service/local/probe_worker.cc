@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -29,6 +30,7 @@ using Why = ChildEnd::Why;
 constexpr absl::string_view kGroups[] = {"ceilings", "dispatch", "experts", "exchange", "overlap", "launch", "memory"};
 constexpr char kProgram[] = "flightplan-probe";
 constexpr int kMaxDevice = 1023;
+constexpr int kLeastTeam = 2, kMostTeam = 16;  // of the worker's --devices
 constexpr absl::Duration kLockRetry = absl::Seconds(5);
 // The worker ends itself at 1.5 times its budget; ours is the second line.
 constexpr double kWorkerOwnLimit = 1.5;
@@ -50,6 +52,9 @@ std::vector<std::string> CommandOf(const ProbeJob& job, const std::string& worke
                                    const std::string& shape) {
   std::vector<std::string> argv = {worker, "--budget-seconds", absl::StrCat(absl::ToDoubleSeconds(budget))};
   if (job.request.has_device_index()) argv.insert(argv.end(), {"--device", absl::StrCat(job.request.device_index())});
+  if (job.request.all_devices()) argv.insert(argv.end(), {"--devices", "all"});
+  if (job.request.device_indices_size() > 0)
+    argv.insert(argv.end(), {"--devices", absl::StrJoin(job.request.device_indices(), ",")});
   if (job.request.groups_size() > 0) argv.insert(argv.end(), {"--groups", absl::StrJoin(job.request.groups(), ",")});
   if (!shape.empty()) argv.insert(argv.end(), {"--shape", shape});
   if (job.request.has_memory_limit_bytes()) {
@@ -156,11 +161,33 @@ absl::string_view ProbeResultName(ProbeResult result) {
 
 absl::Span<const absl::string_view> ProbeGroups() { return kGroups; }
 
+namespace {
+
+bool IsDevice(int index) { return index >= 0 && index <= kMaxDevice; }
+
+// One device, some together or all: whichever, it is said once.
+void CheckDevices(const v1::RunProbeRequest& request, Violations* violations) {
+  if (request.has_device_index() && !IsDevice(request.device_index()))
+    violations->Add("device_index", absl::StrCat("must be 0..", kMaxDevice, ", not ", request.device_index()));
+  const auto& together = request.device_indices();
+  if (request.has_device_index() && (request.all_devices() || !together.empty()))
+    violations->Add("device_index", "is one device alone: leave it out beside device_indices or all_devices");
+  if (together.empty()) return;
+  if (request.all_devices()) violations->Add("device_indices", "are some of all_devices: give one of both");
+  const std::set<int> different(together.begin(), together.end());
+  const bool indices = std::all_of(together.begin(), together.end(), IsDevice);
+  if (!indices || different.size() != static_cast<size_t>(together.size()) || together.size() < kLeastTeam ||
+      together.size() > kMostTeam) {
+    violations->Add("device_indices", absl::StrCat("must be ", kLeastTeam, " to ", kMostTeam,
+                                                   " different indices, each 0..", kMaxDevice));
+  }
+}
+
+}  // namespace
+
 absl::Status CheckProbeRequest(const v1::RunProbeRequest& request, const Catalog& catalog, std::string* shape) {
   Violations violations;
-  if (request.has_device_index() && (request.device_index() < 0 || request.device_index() > kMaxDevice)) {
-    violations.Add("device_index", absl::StrCat("must be 0..", kMaxDevice, ", not ", request.device_index()));
-  }
+  CheckDevices(request, &violations);
   for (int i = 0; i < request.groups_size(); ++i) {
     if (std::find(std::begin(kGroups), std::end(kGroups), absl::string_view(request.groups(i))) == std::end(kGroups)) {
       violations.Add(absl::StrCat("groups[", i, "]"),

@@ -42,7 +42,7 @@ absl::string_view ProbeResultName(ProbeResult result);
 struct ProbeEnd {
   ProbeResult result = ProbeResult::kOk;
   // OK with a profile, which is a partial one where the worker died after some rows. Else
-  //   INVALID_ARGUMENT     groups, device, budget, memory, model or layout make no sense (BadRequest)
+  //   INVALID_ARGUMENT     groups, devices, budget, memory, model or layout make no sense (BadRequest)
   //   FAILED_PRECONDITION  no worker (PROBE_NOT_INSTALLED), no GPU (NO_GPU), it is busy (GPU_BUSY), not ours
   //                        (GPU_NOT_OURS), or the worker has no CUDA (PROBE_UNSUPPORTED)
   //   UNAVAILABLE          another probe runs on it (PROBE_BUSY), with RetryInfo

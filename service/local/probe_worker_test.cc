@@ -13,10 +13,12 @@
 #include <chrono>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -138,6 +140,25 @@ TEST(RunProbeWorker, TheWorkerGetsTheLayerAndTheMemory) {
                                 " --shape tokens=4096,hidden=7168,experts=256,topk=8,ffn=2048,ranks=64,sequence=4096 "
                                 "--memory-mib 8192"))
       << end.status;
+}
+
+// The whole command line of a worker that was asked for these devices.
+std::string CommandFor(const v1::RunProbeRequest& request) {
+  const Folder folder;
+  ProbeJob job = ScriptJob(folder.Script(R"(echo "{\"error\": {\"code\": \"failed\", \"message\": \"$*\"}}"; exit 1)"));
+  job.request = request;
+  return std::string(Supervise(job).status.message());
+}
+
+TEST(RunProbeWorker, TheWorkerGetsTheDevices) {
+  v1::RunProbeRequest some, all, one;
+  for (const int index : {3, 0, 1}) some.add_device_indices(index);
+  EXPECT_TRUE(absl::EndsWith(CommandFor(some), " --devices 3,0,1")) << CommandFor(some);
+  all.set_all_devices(true);
+  EXPECT_TRUE(absl::EndsWith(CommandFor(all), " --devices all")) << CommandFor(all);
+  one.set_device_index(2);
+  EXPECT_TRUE(absl::EndsWith(CommandFor(one), " --device 2")) << CommandFor(one);
+  EXPECT_FALSE(absl::StrContains(CommandFor({}), "--device")) << CommandFor({});
 }
 
 // What no kernel is built for is the caller's model, not a flag.
@@ -423,6 +444,30 @@ TEST(CheckProbeRequest, RefusesWhatMakesNoSense) {
     at_the_edge.set_memory_limit_bytes(bytes == kLeastProbeMemory ? bytes - 1 : bytes + 1);
     EXPECT_FALSE(check(at_the_edge).ok()) << bytes;
   }
+}
+
+TEST(CheckProbeRequest, SeveralDevicesAreDifferentOnesAndSaidOnce) {
+  const Catalog catalog = *Catalog::Builtin();
+  const auto wrong = [&](const std::vector<int>& indices, bool all = false, int device = -1) {
+    v1::RunProbeRequest request;
+    for (const int index : indices) request.add_device_indices(index);
+    request.set_all_devices(all);
+    if (device >= 0) request.set_device_index(device);
+    std::string shape;
+    return std::string(CheckProbeRequest(request, catalog, &shape).message());
+  };
+  std::vector<int> sixteen(16);
+  std::iota(sixteen.begin(), sixteen.end(), 0);
+  for (const std::string& text :
+       {wrong({0, 1}), wrong({1023, 0}), wrong(sixteen), wrong({}, true), wrong({}, false, 5)})
+    EXPECT_EQ(text, "");
+  std::vector<int> seventeen = sixteen;
+  seventeen.push_back(16);
+  for (const std::string& text :
+       {wrong({0}), wrong({0, 0}), wrong({0, -1}), wrong({0, 1024}), wrong(seventeen), wrong({0, 1}, true)})
+    EXPECT_TRUE(absl::StrContains(text, "device_indices")) << text;
+  EXPECT_TRUE(absl::StrContains(wrong({0, 1}, false, 0), "device_index: is one device alone"));
+  EXPECT_TRUE(absl::StrContains(wrong({}, true, 0), "device_index: is one device alone"));
 }
 
 TEST(RunProbeWorker, ADeadlineTooShortForAProbeIsSaidAtOnce) {

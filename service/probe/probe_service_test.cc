@@ -153,6 +153,24 @@ TEST_F(ProbeServiceTest, TakesTheCallersModelAndLayout) {
   EXPECT_TRUE(Counts("refused", 1)) << Metrics();
 }
 
+// A fake device has no peers, which is the worker's own sentence: so the devices reached it.
+TEST_F(ProbeServiceTest, SeveralDevicesReachTheWorker) {
+  Start();
+  v1::HardwareProfile profile;
+  for (const bool all : {false, true}) {
+    v1::RunProbeRequest request;
+    request.set_all_devices(all);
+    for (int i = 0; !all && i < 2; ++i) request.add_device_indices(i);
+    const grpc::Status status = Run(request, &profile);
+    EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
+    EXPECT_TRUE(absl::StrContains(status.error_message(), "a fake device has no peers")) << status.error_message();
+  }
+  v1::RunProbeRequest one;
+  one.add_device_indices(0);
+  EXPECT_TRUE(absl::StrContains(Run(one, &profile).error_message(), "must be 2 to 16 different indices"));
+  EXPECT_TRUE(Counts("refused", 3)) << Metrics();
+}
+
 TEST_F(ProbeServiceTest, OneAtATimeAndCancellingFreesThePlace) {
   Start(Hanging());
   ClientContext first;

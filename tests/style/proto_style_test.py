@@ -10,8 +10,8 @@ import yaml
 from sources import ROOT, report
 
 UNITS = (
-    "_bytes", "_us", "_count", "_ratio", "_per_second", "_per_second_per_gpu", "_size", "_id", "_index", "_rank", "_revision", "_mhz", "_watts",
-    "_celsius")
+    "_bytes", "_us", "_count", "_ratio", "_per_second", "_per_second_per_gpu", "_size", "_id", "_index", "_indices", "_rank", "_revision", "_mhz",
+    "_watts", "_celsius")
 # Words of the field: the architecture's and the layout's own dimensions, as Megatron names them.
 MEGATRON_WORDS = re.compile(
     r"(num_|_num_|topk|_size$|_rank$|_dim$|kv_channels|rotary_|mtp_num|seq_length|max_position|train_iters|_length$)")

@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "clients/cli/commands/commands.h"
@@ -186,12 +188,25 @@ absl::StatusOr<v1::HardwareProfile> ReadProfile(const std::string& path) {
   return profile;
 }
 
+// "", "all" or "0,1,3".
+absl::Status FillDevices(const std::string& text, v1::RunProbeRequest* request) {
+  request->set_all_devices(text == "all");
+  if (text.empty() || text == "all") return absl::OkStatus();
+  for (const absl::string_view word : absl::StrSplit(text, ',')) {
+    int32_t index = 0;
+    if (!absl::SimpleAtoi(word, &index))
+      return absl::InvalidArgumentError(absl::StrCat("--devices: ", Quoted(word), " is no index: all, or 0,1,2"));
+    request->add_device_indices(index);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Measure(const ProbeOptions& options, Backend& backend, v1::HardwareProfile* profile) {
   ProbeRun run;
   run.worker = options.worker;
   run.fake = options.fake;
-  run.devices = options.devices;
   v1::RunProbeRequest request;
+  FLIGHTPLAN_RETURN_IF_ERROR(FillDevices(options.devices, &request));
   if (!options.layer.model.empty()) FLIGHTPLAN_RETURN_IF_ERROR(FillModel(options.layer, request.mutable_model()));
   v1::Layout layout;
   FLIGHTPLAN_RETURN_IF_ERROR(FillLayout(options.layer, &layout));

@@ -3104,6 +3104,13 @@ pub struct RunProbeRequest {
     /// which rows of a large layer are left out.
     #[prost(int64, optional, tag = "7")]
     pub memory_limit_bytes: ::core::option::Option<i64>,
+    /// GPUs of one type that are measured together: exchanges between them, compute on all of them beside, and of the first
+    /// what one GPU tells. 2 to 16 different indices; empty: one device alone. Not beside `device_index` or `all_devices`.
+    #[prost(int32, repeated, tag = "8")]
+    pub device_indices: ::prost::alloc::vec::Vec<i32>,
+    /// The same, all devices of the node. Not beside `device_index`.
+    #[prost(bool, tag = "9")]
+    pub all_devices: bool,
 }
 /// A message of the probe stream.
 #[allow(clippy::derive_partial_eq_without_eq)]

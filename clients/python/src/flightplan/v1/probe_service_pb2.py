@@ -17,7 +17,7 @@ from flightplan.v1 import profile_pb2 as flightplan_dot_v1_dot_profile__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!flightplan/v1/probe_service.proto\x12\rflightplan.v1\x1a\x19\x66lightplan/v1/model.proto\x1a\x1f\x66lightplan/v1/parallelism.proto\x1a\x1b\x66lightplan/v1/profile.proto\x1a\x1egoogle/protobuf/duration.proto\"\xa7\x02\n\x0fRunProbeRequest\x12\x19\n\x0c\x64\x65vice_index\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x0e\n\x06groups\x18\x02 \x03(\t\x12)\n\x06\x62udget\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12&\n\x05model\x18\x04 \x01(\x0b\x32\x17.flightplan.v1.ModelRef\x12%\n\x06layout\x18\x05 \x01(\x0b\x32\x15.flightplan.v1.Layout\x12\x17\n\nseq_length\x18\x06 \x01(\x03H\x01\x88\x01\x01\x12\x1f\n\x12memory_limit_bytes\x18\x07 \x01(\x03H\x02\x88\x01\x01\x42\x0f\n\r_device_indexB\r\n\x0b_seq_lengthB\x15\n\x13_memory_limit_bytes\"\x80\x01\n\x10RunProbeResponse\x12\x30\n\x08progress\x18\x01 \x01(\x0b\x32\x1c.flightplan.v1.ProbeProgressH\x00\x12\x31\n\x07profile\x18\x02 \x01(\x0b\x32\x1e.flightplan.v1.HardwareProfileH\x00\x42\x07\n\x05\x65vent\"8\n\rProbeProgress\x12\x12\n\ndone_ratio\x18\x01 \x01(\x01\x12\x13\n\x0b\x63urrent_row\x18\x02 \x01(\t\"!\n\x11GetProfileRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"<\n\x13ListProfilesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"a\n\x14ListProfilesResponse\x12\x30\n\x08profiles\x18\x01 \x03(\x0b\x32\x1e.flightplan.v1.HardwareProfile\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"G\n\x14ImportProfileRequest\x12/\n\x07profile\x18\x01 \x01(\x0b\x32\x1e.flightplan.v1.HardwareProfile2\xe6\x02\n\x0cProbeService\x12M\n\x08RunProbe\x12\x1e.flightplan.v1.RunProbeRequest\x1a\x1f.flightplan.v1.RunProbeResponse0\x01\x12S\n\nGetProfile\x12 .flightplan.v1.GetProfileRequest\x1a\x1e.flightplan.v1.HardwareProfile\"\x03\x90\x02\x01\x12\\\n\x0cListProfiles\x12\".flightplan.v1.ListProfilesRequest\x1a#.flightplan.v1.ListProfilesResponse\"\x03\x90\x02\x01\x12T\n\rImportProfile\x12#.flightplan.v1.ImportProfileRequest\x1a\x1e.flightplan.v1.HardwareProfileb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!flightplan/v1/probe_service.proto\x12\rflightplan.v1\x1a\x19\x66lightplan/v1/model.proto\x1a\x1f\x66lightplan/v1/parallelism.proto\x1a\x1b\x66lightplan/v1/profile.proto\x1a\x1egoogle/protobuf/duration.proto\"\xd4\x02\n\x0fRunProbeRequest\x12\x19\n\x0c\x64\x65vice_index\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x0e\n\x06groups\x18\x02 \x03(\t\x12)\n\x06\x62udget\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12&\n\x05model\x18\x04 \x01(\x0b\x32\x17.flightplan.v1.ModelRef\x12%\n\x06layout\x18\x05 \x01(\x0b\x32\x15.flightplan.v1.Layout\x12\x17\n\nseq_length\x18\x06 \x01(\x03H\x01\x88\x01\x01\x12\x1f\n\x12memory_limit_bytes\x18\x07 \x01(\x03H\x02\x88\x01\x01\x12\x16\n\x0e\x64\x65vice_indices\x18\x08 \x03(\x05\x12\x13\n\x0b\x61ll_devices\x18\t \x01(\x08\x42\x0f\n\r_device_indexB\r\n\x0b_seq_lengthB\x15\n\x13_memory_limit_bytes\"\x80\x01\n\x10RunProbeResponse\x12\x30\n\x08progress\x18\x01 \x01(\x0b\x32\x1c.flightplan.v1.ProbeProgressH\x00\x12\x31\n\x07profile\x18\x02 \x01(\x0b\x32\x1e.flightplan.v1.HardwareProfileH\x00\x42\x07\n\x05\x65vent\"8\n\rProbeProgress\x12\x12\n\ndone_ratio\x18\x01 \x01(\x01\x12\x13\n\x0b\x63urrent_row\x18\x02 \x01(\t\"!\n\x11GetProfileRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"<\n\x13ListProfilesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"a\n\x14ListProfilesResponse\x12\x30\n\x08profiles\x18\x01 \x03(\x0b\x32\x1e.flightplan.v1.HardwareProfile\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"G\n\x14ImportProfileRequest\x12/\n\x07profile\x18\x01 \x01(\x0b\x32\x1e.flightplan.v1.HardwareProfile2\xe6\x02\n\x0cProbeService\x12M\n\x08RunProbe\x12\x1e.flightplan.v1.RunProbeRequest\x1a\x1f.flightplan.v1.RunProbeResponse0\x01\x12S\n\nGetProfile\x12 .flightplan.v1.GetProfileRequest\x1a\x1e.flightplan.v1.HardwareProfile\"\x03\x90\x02\x01\x12\\\n\x0cListProfiles\x12\".flightplan.v1.ListProfilesRequest\x1a#.flightplan.v1.ListProfilesResponse\"\x03\x90\x02\x01\x12T\n\rImportProfile\x12#.flightplan.v1.ImportProfileRequest\x1a\x1e.flightplan.v1.HardwareProfileb\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'flightplan.v1.probe_service_pb2', globals())
@@ -29,19 +29,19 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _PROBESERVICE.methods_by_name['ListProfiles']._options = None
   _PROBESERVICE.methods_by_name['ListProfiles']._serialized_options = b'\220\002\001'
   _RUNPROBEREQUEST._serialized_start=174
-  _RUNPROBEREQUEST._serialized_end=469
-  _RUNPROBERESPONSE._serialized_start=472
-  _RUNPROBERESPONSE._serialized_end=600
-  _PROBEPROGRESS._serialized_start=602
-  _PROBEPROGRESS._serialized_end=658
-  _GETPROFILEREQUEST._serialized_start=660
-  _GETPROFILEREQUEST._serialized_end=693
-  _LISTPROFILESREQUEST._serialized_start=695
-  _LISTPROFILESREQUEST._serialized_end=755
-  _LISTPROFILESRESPONSE._serialized_start=757
-  _LISTPROFILESRESPONSE._serialized_end=854
-  _IMPORTPROFILEREQUEST._serialized_start=856
-  _IMPORTPROFILEREQUEST._serialized_end=927
-  _PROBESERVICE._serialized_start=930
-  _PROBESERVICE._serialized_end=1288
+  _RUNPROBEREQUEST._serialized_end=514
+  _RUNPROBERESPONSE._serialized_start=517
+  _RUNPROBERESPONSE._serialized_end=645
+  _PROBEPROGRESS._serialized_start=647
+  _PROBEPROGRESS._serialized_end=703
+  _GETPROFILEREQUEST._serialized_start=705
+  _GETPROFILEREQUEST._serialized_end=738
+  _LISTPROFILESREQUEST._serialized_start=740
+  _LISTPROFILESREQUEST._serialized_end=800
+  _LISTPROFILESRESPONSE._serialized_start=802
+  _LISTPROFILESRESPONSE._serialized_end=899
+  _IMPORTPROFILEREQUEST._serialized_start=901
+  _IMPORTPROFILEREQUEST._serialized_end=972
+  _PROBESERVICE._serialized_start=975
+  _PROBESERVICE._serialized_end=1333
 # @@protoc_insertion_point(module_scope)

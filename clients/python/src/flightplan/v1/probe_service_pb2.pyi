@@ -29,6 +29,8 @@ class RunProbeRequest(google.protobuf.message.Message):
     LAYOUT_FIELD_NUMBER: builtins.int
     SEQ_LENGTH_FIELD_NUMBER: builtins.int
     MEMORY_LIMIT_BYTES_FIELD_NUMBER: builtins.int
+    DEVICE_INDICES_FIELD_NUMBER: builtins.int
+    ALL_DEVICES_FIELD_NUMBER: builtins.int
     device_index: builtins.int
     """Device index; unset: the first free one."""
     seq_length: builtins.int
@@ -37,6 +39,8 @@ class RunProbeRequest(google.protobuf.message.Message):
     """Memory of the GPU that is held, and no more than a quarter of what is free. Range 512 MiB..64 GiB; unset: 2 GiB, with
     which rows of a large layer are left out.
     """
+    all_devices: builtins.bool
+    """The same, all devices of the node. Not beside `device_index`."""
     @property
     def groups(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Groups: "ceilings", "dispatch", "experts", "exchange", "overlap", "launch", "memory"; empty: all."""
@@ -57,6 +61,12 @@ class RunProbeRequest(google.protobuf.message.Message):
         below that shares the experts out evenly. Needs `model`.
         """
 
+    @property
+    def device_indices(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """GPUs of one type that are measured together: exchanges between them, compute on all of them beside, and of the first
+        what one GPU tells. 2 to 16 different indices; empty: one device alone. Not beside `device_index` or `all_devices`.
+        """
+
     def __init__(
         self,
         *,
@@ -67,9 +77,11 @@ class RunProbeRequest(google.protobuf.message.Message):
         layout: flightplan.v1.parallelism_pb2.Layout | None = ...,
         seq_length: builtins.int | None = ...,
         memory_limit_bytes: builtins.int | None = ...,
+        device_indices: collections.abc.Iterable[builtins.int] | None = ...,
+        all_devices: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_device_index", b"_device_index", "_memory_limit_bytes", b"_memory_limit_bytes", "_seq_length", b"_seq_length", "budget", b"budget", "device_index", b"device_index", "layout", b"layout", "memory_limit_bytes", b"memory_limit_bytes", "model", b"model", "seq_length", b"seq_length"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_device_index", b"_device_index", "_memory_limit_bytes", b"_memory_limit_bytes", "_seq_length", b"_seq_length", "budget", b"budget", "device_index", b"device_index", "groups", b"groups", "layout", b"layout", "memory_limit_bytes", b"memory_limit_bytes", "model", b"model", "seq_length", b"seq_length"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_device_index", b"_device_index", "_memory_limit_bytes", b"_memory_limit_bytes", "_seq_length", b"_seq_length", "all_devices", b"all_devices", "budget", b"budget", "device_index", b"device_index", "device_indices", b"device_indices", "groups", b"groups", "layout", b"layout", "memory_limit_bytes", b"memory_limit_bytes", "model", b"model", "seq_length", b"seq_length"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_device_index", b"_device_index"]) -> typing.Literal["device_index"] | None: ...
     @typing.overload

@@ -60,7 +60,16 @@ export interface RunProbeRequest {
    * Memory of the GPU that is held, and no more than a quarter of what is free. Range 512 MiB..64 GiB; unset: 2 GiB, with
    * which rows of a large layer are left out.
    */
-  memoryLimitBytes?: bigint | undefined;
+  memoryLimitBytes?:
+    | bigint
+    | undefined;
+  /**
+   * GPUs of one type that are measured together: exchanges between them, compute on all of them beside, and of the first
+   * what one GPU tells. 2 to 16 different indices; empty: one device alone. Not beside `device_index` or `all_devices`.
+   */
+  deviceIndices: number[];
+  /** The same, all devices of the node. Not beside `device_index`. */
+  allDevices: boolean;
 }
 
 /** A message of the probe stream. */
@@ -113,6 +122,8 @@ function createBaseRunProbeRequest(): RunProbeRequest {
     layout: undefined,
     seqLength: undefined,
     memoryLimitBytes: undefined,
+    deviceIndices: [],
+    allDevices: false,
   };
 }
 
@@ -144,6 +155,14 @@ export const RunProbeRequest = {
         throw new globalThis.Error("value provided for field message.memoryLimitBytes of type int64 too large");
       }
       writer.uint32(56).int64(message.memoryLimitBytes.toString());
+    }
+    writer.uint32(66).fork();
+    for (const v of message.deviceIndices) {
+      writer.int32(v);
+    }
+    writer.ldelim();
+    if (message.allDevices !== false) {
+      writer.uint32(72).bool(message.allDevices);
     }
     return writer;
   },
@@ -204,6 +223,30 @@ export const RunProbeRequest = {
 
           message.memoryLimitBytes = longToBigint(reader.int64() as Long);
           continue;
+        case 8:
+          if (tag === 64) {
+            message.deviceIndices.push(reader.int32());
+
+            continue;
+          }
+
+          if (tag === 66) {
+            const end2 = reader.uint32() + reader.pos;
+            while (reader.pos < end2) {
+              message.deviceIndices.push(reader.int32());
+            }
+
+            continue;
+          }
+
+          break;
+        case 9:
+          if (tag !== 72) {
+            break;
+          }
+
+          message.allDevices = reader.bool();
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -231,6 +274,8 @@ export const RunProbeRequest = {
       : undefined;
     message.seqLength = object.seqLength ?? undefined;
     message.memoryLimitBytes = object.memoryLimitBytes ?? undefined;
+    message.deviceIndices = object.deviceIndices?.map((e) => e) || [];
+    message.allDevices = object.allDevices ?? false;
     return message;
   },
 };

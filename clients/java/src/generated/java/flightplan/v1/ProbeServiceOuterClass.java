@@ -62,35 +62,36 @@ public final class ProbeServiceOuterClass {
       "ghtplan.v1\032\031flightplan/v1/model.proto\032\037f" +
       "lightplan/v1/parallelism.proto\032\033flightpl" +
       "an/v1/profile.proto\032\036google/protobuf/dur" +
-      "ation.proto\"\247\002\n\017RunProbeRequest\022\031\n\014devic" +
+      "ation.proto\"\324\002\n\017RunProbeRequest\022\031\n\014devic" +
       "e_index\030\001 \001(\005H\000\210\001\001\022\016\n\006groups\030\002 \003(\t\022)\n\006bu" +
       "dget\030\003 \001(\0132\031.google.protobuf.Duration\022&\n" +
       "\005model\030\004 \001(\0132\027.flightplan.v1.ModelRef\022%\n" +
       "\006layout\030\005 \001(\0132\025.flightplan.v1.Layout\022\027\n\n" +
       "seq_length\030\006 \001(\003H\001\210\001\001\022\037\n\022memory_limit_by" +
-      "tes\030\007 \001(\003H\002\210\001\001B\017\n\r_device_indexB\r\n\013_seq_" +
-      "lengthB\025\n\023_memory_limit_bytes\"\200\001\n\020RunPro" +
-      "beResponse\0220\n\010progress\030\001 \001(\0132\034.flightpla" +
-      "n.v1.ProbeProgressH\000\0221\n\007profile\030\002 \001(\0132\036." +
-      "flightplan.v1.HardwareProfileH\000B\007\n\005event" +
-      "\"8\n\rProbeProgress\022\022\n\ndone_ratio\030\001 \001(\001\022\023\n" +
-      "\013current_row\030\002 \001(\t\"!\n\021GetProfileRequest\022" +
-      "\014\n\004name\030\001 \001(\t\"<\n\023ListProfilesRequest\022\021\n\t" +
-      "page_size\030\001 \001(\005\022\022\n\npage_token\030\002 \001(\t\"a\n\024L" +
-      "istProfilesResponse\0220\n\010profiles\030\001 \003(\0132\036." +
-      "flightplan.v1.HardwareProfile\022\027\n\017next_pa" +
-      "ge_token\030\002 \001(\t\"G\n\024ImportProfileRequest\022/" +
-      "\n\007profile\030\001 \001(\0132\036.flightplan.v1.Hardware" +
-      "Profile2\346\002\n\014ProbeService\022M\n\010RunProbe\022\036.f" +
-      "lightplan.v1.RunProbeRequest\032\037.flightpla" +
-      "n.v1.RunProbeResponse0\001\022S\n\nGetProfile\022 ." +
-      "flightplan.v1.GetProfileRequest\032\036.flight" +
-      "plan.v1.HardwareProfile\"\003\220\002\001\022\\\n\014ListProf" +
-      "iles\022\".flightplan.v1.ListProfilesRequest" +
-      "\032#.flightplan.v1.ListProfilesResponse\"\003\220" +
-      "\002\001\022T\n\rImportProfile\022#.flightplan.v1.Impo" +
-      "rtProfileRequest\032\036.flightplan.v1.Hardwar" +
-      "eProfileB\021\n\rflightplan.v1P\001b\006proto3"
+      "tes\030\007 \001(\003H\002\210\001\001\022\026\n\016device_indices\030\010 \003(\005\022\023" +
+      "\n\013all_devices\030\t \001(\010B\017\n\r_device_indexB\r\n\013" +
+      "_seq_lengthB\025\n\023_memory_limit_bytes\"\200\001\n\020R" +
+      "unProbeResponse\0220\n\010progress\030\001 \001(\0132\034.flig" +
+      "htplan.v1.ProbeProgressH\000\0221\n\007profile\030\002 \001" +
+      "(\0132\036.flightplan.v1.HardwareProfileH\000B\007\n\005" +
+      "event\"8\n\rProbeProgress\022\022\n\ndone_ratio\030\001 \001" +
+      "(\001\022\023\n\013current_row\030\002 \001(\t\"!\n\021GetProfileReq" +
+      "uest\022\014\n\004name\030\001 \001(\t\"<\n\023ListProfilesReques" +
+      "t\022\021\n\tpage_size\030\001 \001(\005\022\022\n\npage_token\030\002 \001(\t" +
+      "\"a\n\024ListProfilesResponse\0220\n\010profiles\030\001 \003" +
+      "(\0132\036.flightplan.v1.HardwareProfile\022\027\n\017ne" +
+      "xt_page_token\030\002 \001(\t\"G\n\024ImportProfileRequ" +
+      "est\022/\n\007profile\030\001 \001(\0132\036.flightplan.v1.Har" +
+      "dwareProfile2\346\002\n\014ProbeService\022M\n\010RunProb" +
+      "e\022\036.flightplan.v1.RunProbeRequest\032\037.flig" +
+      "htplan.v1.RunProbeResponse0\001\022S\n\nGetProfi" +
+      "le\022 .flightplan.v1.GetProfileRequest\032\036.f" +
+      "lightplan.v1.HardwareProfile\"\003\220\002\001\022\\\n\014Lis" +
+      "tProfiles\022\".flightplan.v1.ListProfilesRe" +
+      "quest\032#.flightplan.v1.ListProfilesRespon" +
+      "se\"\003\220\002\001\022T\n\rImportProfile\022#.flightplan.v1" +
+      ".ImportProfileRequest\032\036.flightplan.v1.Ha" +
+      "rdwareProfileB\021\n\rflightplan.v1P\001b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -105,7 +106,7 @@ public final class ProbeServiceOuterClass {
     internal_static_flightplan_v1_RunProbeRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_RunProbeRequest_descriptor,
-        new java.lang.String[] { "DeviceIndex", "Groups", "Budget", "Model", "Layout", "SeqLength", "MemoryLimitBytes", "DeviceIndex", "SeqLength", "MemoryLimitBytes", });
+        new java.lang.String[] { "DeviceIndex", "Groups", "Budget", "Model", "Layout", "SeqLength", "MemoryLimitBytes", "DeviceIndices", "AllDevices", "DeviceIndex", "SeqLength", "MemoryLimitBytes", });
     internal_static_flightplan_v1_RunProbeResponse_descriptor =
       getDescriptor().getMessageTypes().get(1);
     internal_static_flightplan_v1_RunProbeResponse_fieldAccessorTable = new

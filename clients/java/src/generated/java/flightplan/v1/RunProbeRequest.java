@@ -21,6 +21,7 @@ private static final long serialVersionUID = 0L;
   }
   private RunProbeRequest() {
     groups_ = com.google.protobuf.LazyStringArrayList.EMPTY;
+    deviceIndices_ = emptyIntList();
   }
 
   @java.lang.Override
@@ -304,6 +305,65 @@ private static final long serialVersionUID = 0L;
     return memoryLimitBytes_;
   }
 
+  public static final int DEVICE_INDICES_FIELD_NUMBER = 8;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.Internal.IntList deviceIndices_;
+  /**
+   * <pre>
+   * GPUs of one type that are measured together: exchanges between them, compute on all of them beside, and of the first
+   * what one GPU tells. 2 to 16 different indices; empty: one device alone. Not beside `device_index` or `all_devices`.
+   * </pre>
+   *
+   * <code>repeated int32 device_indices = 8;</code>
+   * @return A list containing the deviceIndices.
+   */
+  @java.lang.Override
+  public java.util.List<java.lang.Integer>
+      getDeviceIndicesList() {
+    return deviceIndices_;
+  }
+  /**
+   * <pre>
+   * GPUs of one type that are measured together: exchanges between them, compute on all of them beside, and of the first
+   * what one GPU tells. 2 to 16 different indices; empty: one device alone. Not beside `device_index` or `all_devices`.
+   * </pre>
+   *
+   * <code>repeated int32 device_indices = 8;</code>
+   * @return The count of deviceIndices.
+   */
+  public int getDeviceIndicesCount() {
+    return deviceIndices_.size();
+  }
+  /**
+   * <pre>
+   * GPUs of one type that are measured together: exchanges between them, compute on all of them beside, and of the first
+   * what one GPU tells. 2 to 16 different indices; empty: one device alone. Not beside `device_index` or `all_devices`.
+   * </pre>
+   *
+   * <code>repeated int32 device_indices = 8;</code>
+   * @param index The index of the element to return.
+   * @return The deviceIndices at the given index.
+   */
+  public int getDeviceIndices(int index) {
+    return deviceIndices_.getInt(index);
+  }
+  private int deviceIndicesMemoizedSerializedSize = -1;
+
+  public static final int ALL_DEVICES_FIELD_NUMBER = 9;
+  private boolean allDevices_ = false;
+  /**
+   * <pre>
+   * The same, all devices of the node. Not beside `device_index`.
+   * </pre>
+   *
+   * <code>bool all_devices = 9;</code>
+   * @return The allDevices.
+   */
+  @java.lang.Override
+  public boolean getAllDevices() {
+    return allDevices_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -318,6 +378,7 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public void writeTo(com.google.protobuf.CodedOutputStream output)
                       throws java.io.IOException {
+    getSerializedSize();
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeInt32(1, deviceIndex_);
     }
@@ -338,6 +399,16 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeInt64(7, memoryLimitBytes_);
+    }
+    if (getDeviceIndicesList().size() > 0) {
+      output.writeUInt32NoTag(66);
+      output.writeUInt32NoTag(deviceIndicesMemoizedSerializedSize);
+    }
+    for (int i = 0; i < deviceIndices_.size(); i++) {
+      output.writeInt32NoTag(deviceIndices_.getInt(i));
+    }
+    if (allDevices_ != false) {
+      output.writeBool(9, allDevices_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -379,6 +450,24 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000004) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(7, memoryLimitBytes_);
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < deviceIndices_.size(); i++) {
+        dataSize += com.google.protobuf.CodedOutputStream
+          .computeInt32SizeNoTag(deviceIndices_.getInt(i));
+      }
+      size += dataSize;
+      if (!getDeviceIndicesList().isEmpty()) {
+        size += 1;
+        size += com.google.protobuf.CodedOutputStream
+            .computeInt32SizeNoTag(dataSize);
+      }
+      deviceIndicesMemoizedSerializedSize = dataSize;
+    }
+    if (allDevices_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(9, allDevices_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -427,6 +516,10 @@ private static final long serialVersionUID = 0L;
       if (getMemoryLimitBytes()
           != other.getMemoryLimitBytes()) return false;
     }
+    if (!getDeviceIndicesList()
+        .equals(other.getDeviceIndicesList())) return false;
+    if (getAllDevices()
+        != other.getAllDevices()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -468,6 +561,13 @@ private static final long serialVersionUID = 0L;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getMemoryLimitBytes());
     }
+    if (getDeviceIndicesCount() > 0) {
+      hash = (37 * hash) + DEVICE_INDICES_FIELD_NUMBER;
+      hash = (53 * hash) + getDeviceIndicesList().hashCode();
+    }
+    hash = (37 * hash) + ALL_DEVICES_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getAllDevices());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -621,6 +721,8 @@ private static final long serialVersionUID = 0L;
       }
       seqLength_ = 0L;
       memoryLimitBytes_ = 0L;
+      deviceIndices_ = emptyIntList();
+      allDevices_ = false;
       return this;
     }
 
@@ -659,6 +761,11 @@ private static final long serialVersionUID = 0L;
         bitField0_ = (bitField0_ & ~0x00000002);
       }
       result.groups_ = groups_;
+      if (((bitField0_ & 0x00000080) != 0)) {
+        deviceIndices_.makeImmutable();
+        bitField0_ = (bitField0_ & ~0x00000080);
+      }
+      result.deviceIndices_ = deviceIndices_;
     }
 
     private void buildPartial0(flightplan.v1.RunProbeRequest result) {
@@ -690,6 +797,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000040) != 0)) {
         result.memoryLimitBytes_ = memoryLimitBytes_;
         to_bitField0_ |= 0x00000004;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.allDevices_ = allDevices_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -766,6 +876,19 @@ private static final long serialVersionUID = 0L;
       if (other.hasMemoryLimitBytes()) {
         setMemoryLimitBytes(other.getMemoryLimitBytes());
       }
+      if (!other.deviceIndices_.isEmpty()) {
+        if (deviceIndices_.isEmpty()) {
+          deviceIndices_ = other.deviceIndices_;
+          bitField0_ = (bitField0_ & ~0x00000080);
+        } else {
+          ensureDeviceIndicesIsMutable();
+          deviceIndices_.addAll(other.deviceIndices_);
+        }
+        onChanged();
+      }
+      if (other.getAllDevices() != false) {
+        setAllDevices(other.getAllDevices());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -834,6 +957,27 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 56
+            case 64: {
+              int v = input.readInt32();
+              ensureDeviceIndicesIsMutable();
+              deviceIndices_.addInt(v);
+              break;
+            } // case 64
+            case 66: {
+              int length = input.readRawVarint32();
+              int limit = input.pushLimit(length);
+              ensureDeviceIndicesIsMutable();
+              while (input.getBytesUntilLimit() > 0) {
+                deviceIndices_.addInt(input.readInt32());
+              }
+              input.popLimit(limit);
+              break;
+            } // case 66
+            case 72: {
+              allDevices_ = input.readBool();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 72
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1642,6 +1786,166 @@ private static final long serialVersionUID = 0L;
     public Builder clearMemoryLimitBytes() {
       bitField0_ = (bitField0_ & ~0x00000040);
       memoryLimitBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.Internal.IntList deviceIndices_ = emptyIntList();
+    private void ensureDeviceIndicesIsMutable() {
+      if (!((bitField0_ & 0x00000080) != 0)) {
+        deviceIndices_ = mutableCopy(deviceIndices_);
+        bitField0_ |= 0x00000080;
+      }
+    }
+    /**
+     * <pre>
+     * GPUs of one type that are measured together: exchanges between them, compute on all of them beside, and of the first
+     * what one GPU tells. 2 to 16 different indices; empty: one device alone. Not beside `device_index` or `all_devices`.
+     * </pre>
+     *
+     * <code>repeated int32 device_indices = 8;</code>
+     * @return A list containing the deviceIndices.
+     */
+    public java.util.List<java.lang.Integer>
+        getDeviceIndicesList() {
+      return ((bitField0_ & 0x00000080) != 0) ?
+               java.util.Collections.unmodifiableList(deviceIndices_) : deviceIndices_;
+    }
+    /**
+     * <pre>
+     * GPUs of one type that are measured together: exchanges between them, compute on all of them beside, and of the first
+     * what one GPU tells. 2 to 16 different indices; empty: one device alone. Not beside `device_index` or `all_devices`.
+     * </pre>
+     *
+     * <code>repeated int32 device_indices = 8;</code>
+     * @return The count of deviceIndices.
+     */
+    public int getDeviceIndicesCount() {
+      return deviceIndices_.size();
+    }
+    /**
+     * <pre>
+     * GPUs of one type that are measured together: exchanges between them, compute on all of them beside, and of the first
+     * what one GPU tells. 2 to 16 different indices; empty: one device alone. Not beside `device_index` or `all_devices`.
+     * </pre>
+     *
+     * <code>repeated int32 device_indices = 8;</code>
+     * @param index The index of the element to return.
+     * @return The deviceIndices at the given index.
+     */
+    public int getDeviceIndices(int index) {
+      return deviceIndices_.getInt(index);
+    }
+    /**
+     * <pre>
+     * GPUs of one type that are measured together: exchanges between them, compute on all of them beside, and of the first
+     * what one GPU tells. 2 to 16 different indices; empty: one device alone. Not beside `device_index` or `all_devices`.
+     * </pre>
+     *
+     * <code>repeated int32 device_indices = 8;</code>
+     * @param index The index to set the value at.
+     * @param value The deviceIndices to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDeviceIndices(
+        int index, int value) {
+      
+      ensureDeviceIndicesIsMutable();
+      deviceIndices_.setInt(index, value);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * GPUs of one type that are measured together: exchanges between them, compute on all of them beside, and of the first
+     * what one GPU tells. 2 to 16 different indices; empty: one device alone. Not beside `device_index` or `all_devices`.
+     * </pre>
+     *
+     * <code>repeated int32 device_indices = 8;</code>
+     * @param value The deviceIndices to add.
+     * @return This builder for chaining.
+     */
+    public Builder addDeviceIndices(int value) {
+      
+      ensureDeviceIndicesIsMutable();
+      deviceIndices_.addInt(value);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * GPUs of one type that are measured together: exchanges between them, compute on all of them beside, and of the first
+     * what one GPU tells. 2 to 16 different indices; empty: one device alone. Not beside `device_index` or `all_devices`.
+     * </pre>
+     *
+     * <code>repeated int32 device_indices = 8;</code>
+     * @param values The deviceIndices to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllDeviceIndices(
+        java.lang.Iterable<? extends java.lang.Integer> values) {
+      ensureDeviceIndicesIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, deviceIndices_);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * GPUs of one type that are measured together: exchanges between them, compute on all of them beside, and of the first
+     * what one GPU tells. 2 to 16 different indices; empty: one device alone. Not beside `device_index` or `all_devices`.
+     * </pre>
+     *
+     * <code>repeated int32 device_indices = 8;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearDeviceIndices() {
+      deviceIndices_ = emptyIntList();
+      bitField0_ = (bitField0_ & ~0x00000080);
+      onChanged();
+      return this;
+    }
+
+    private boolean allDevices_ ;
+    /**
+     * <pre>
+     * The same, all devices of the node. Not beside `device_index`.
+     * </pre>
+     *
+     * <code>bool all_devices = 9;</code>
+     * @return The allDevices.
+     */
+    @java.lang.Override
+    public boolean getAllDevices() {
+      return allDevices_;
+    }
+    /**
+     * <pre>
+     * The same, all devices of the node. Not beside `device_index`.
+     * </pre>
+     *
+     * <code>bool all_devices = 9;</code>
+     * @param value The allDevices to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAllDevices(boolean value) {
+      
+      allDevices_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The same, all devices of the node. Not beside `device_index`.
+     * </pre>
+     *
+     * <code>bool all_devices = 9;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearAllDevices() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      allDevices_ = false;
       onChanged();
       return this;
     }

@@ -193,4 +193,46 @@ public interface RunProbeRequestOrBuilder extends
    * @return The memoryLimitBytes.
    */
   long getMemoryLimitBytes();
+
+  /**
+   * <pre>
+   * GPUs of one type that are measured together: exchanges between them, compute on all of them beside, and of the first
+   * what one GPU tells. 2 to 16 different indices; empty: one device alone. Not beside `device_index` or `all_devices`.
+   * </pre>
+   *
+   * <code>repeated int32 device_indices = 8;</code>
+   * @return A list containing the deviceIndices.
+   */
+  java.util.List<java.lang.Integer> getDeviceIndicesList();
+  /**
+   * <pre>
+   * GPUs of one type that are measured together: exchanges between them, compute on all of them beside, and of the first
+   * what one GPU tells. 2 to 16 different indices; empty: one device alone. Not beside `device_index` or `all_devices`.
+   * </pre>
+   *
+   * <code>repeated int32 device_indices = 8;</code>
+   * @return The count of deviceIndices.
+   */
+  int getDeviceIndicesCount();
+  /**
+   * <pre>
+   * GPUs of one type that are measured together: exchanges between them, compute on all of them beside, and of the first
+   * what one GPU tells. 2 to 16 different indices; empty: one device alone. Not beside `device_index` or `all_devices`.
+   * </pre>
+   *
+   * <code>repeated int32 device_indices = 8;</code>
+   * @param index The index of the element to return.
+   * @return The deviceIndices at the given index.
+   */
+  int getDeviceIndices(int index);
+
+  /**
+   * <pre>
+   * The same, all devices of the node. Not beside `device_index`.
+   * </pre>
+   *
+   * <code>bool all_devices = 9;</code>
+   * @return The allDevices.
+   */
+  boolean getAllDevices();
 }
