@@ -215,6 +215,11 @@ std::string MemoryBar(const v1::Estimate& estimate, const Terminal& terminal) {
     std::string shown = absl::StrCat("allocated ", range(worst->allocated_bytes()));
     if (worst->has_device_bytes()) absl::StrAppend(&shown, ", nvidia-smi will show ", range(worst->device_bytes()));
     out += Line("", shown, terminal);
+    // The free part of the bar is more than that leaves.
+    constexpr double kRead = 1 << 30;
+    if (worst->has_device_bytes() && worst->device_bytes().value() > worst->total_bytes().value() + kRead) {
+      out += Line("", "(that counts blocks which PyTorch keeps for reuse, so it leaves less free)", terminal);
+    }
   }
   if (!estimate.scope().empty()) out += Line("", absl::StrCat("counts ", estimate.scope()), terminal);
   return out;
