@@ -21,8 +21,12 @@ namespace {
 // Faults leave by yaml-cpp's exception, the only way to stop its parser; ParseYaml catches it.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(absl::string_view text, YamlNode* root, YamlAliases aliases, size_t tree_limit)
-      : text_(text), root_(root), expand_(aliases == YamlAliases::kExpanded), tree_limit_(tree_limit) {}
+  TreeBuilder(absl::string_view text, YamlNode* root, YamlAliases aliases, const YamlLimits& limits)
+      : text_(text),
+        root_(root),
+        expand_(aliases == YamlAliases::kExpanded),
+        keys_(limits.keys),
+        tree_limit_(limits.tree_bytes) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ > 0) throw YAML::ParserException(mark, "a second document; write one document in one file");
@@ -104,6 +108,7 @@ class TreeBuilder : public YAML::EventHandler {
     YamlNode* node;
     YAML::anchor_t anchor = 0;
     bool key_read = false;  // of a map: the key is there, its value is next
+    size_t keys_read = 0;   // of a map, those that are written twice included
   };
 
   absl::string_view From(const YAML::Mark& mark) const {
@@ -168,14 +173,16 @@ class TreeBuilder : public YAML::EventHandler {
 
   void StartKey(const YAML::Mark& mark, const std::string& key) {
     Level& level = stack_.back();
-    for (const auto& [known, value] : level.node->keys) {
-      if (known == key) {
-        throw YAML::ParserException(mark,
-                                    absl::StrCat("field ", key, ": written twice; first on line ", value.key_line));
-      }
+    std::vector<std::pair<std::string, YamlNode>>& keys = level.node->keys;
+    const auto known = std::find_if(keys.begin(), keys.end(), [&](const auto& other) { return other.first == key; });
+    if (known != keys.end() && keys_ == YamlKeys::kLastHolds) {
+      keys.erase(known);
+    } else if (known != keys.end()) {
+      const int first = known->second.key_line;
+      throw YAML::ParserException(mark, absl::StrCat("field ", key, ": written twice; first on line ", first));
     }
     // The search above is quadratic.
-    if (level.node->keys.size() >= kMaxYamlKeys) {
+    if (level.keys_read++ >= kMaxYamlKeys) {
       throw YAML::ParserException(mark, absl::StrCat("more than ", kMaxYamlKeys, " keys in one mapping"));
     }
     Grow(key.size(), mark);
@@ -222,6 +229,7 @@ class TreeBuilder : public YAML::EventHandler {
   absl::string_view text_;
   YamlNode* root_;
   bool expand_;
+  YamlKeys keys_;
   size_t tree_limit_;  // bytes
   std::vector<Level> stack_;
   std::map<YAML::anchor_t, YamlNode> anchors_;
@@ -325,7 +333,7 @@ absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    TreeBuilder builder(text, &document.root, aliases, limits.tree_bytes);
+    TreeBuilder builder(text, &document.root, aliases, limits);
     while (parser.HandleNextDocument(builder)) {
     }
     builder.RefuseOpenQuote();

@@ -64,9 +64,13 @@ struct YamlDocument {
 // kExpanded: an alias becomes a copy of what its anchor named; PyYAML writes one wherever an object is met twice.
 enum class YamlAliases { kRefused, kExpanded };
 
+// kLastHolds: a key that is written twice is read as yq reads it.
+enum class YamlKeys { kOnce, kLastHolds };
+
 struct YamlLimits {
   size_t bytes = kMaxYamlBytes;           // of the text
   size_t tree_bytes = kMaxYamlTreeBytes;  // of the tree in memory
+  YamlKeys keys = YamlKeys::kOnce;
 };
 
 // `file` is only a name for messages. An empty text is a document whose root is null. Other limits than the usual ones

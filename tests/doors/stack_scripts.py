@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The launches in the checkouts of training stacks, each read and judged: `flightplan validate` on every script that its
-authors keep, of NeMo-RL, Primus, FlagScale and ROLL every YAML of their examples. The verdicts stand in stack_scripts.tsv: path, verdict,
-reason.
+authors keep, of NeMo-RL, Primus, FlagScale and ROLL every YAML of their examples, of Megatron-LM those of its functional tests.
+The verdicts stand in stack_scripts.tsv: path, verdict, reason.
 
 usage: stack_scripts.py FLIGHTPLAN_BINARY STACK=CHECKOUT... [--write]
        stack_scripts.py --page
@@ -26,7 +26,9 @@ KEPT = {"slime": "slime_scripts.tar.gz", "miles": "miles_launches.tar.gz"}
 GPU = "h100-sxm"
 # Those whose launches are settings: what stands in such a file and in no other of theirs.
 SETTINGS = {"nemo-rl": "", "primus": "framework: megatron\n", "flagscale": "flagscale/train/train_gpt.py",
-            "roll": "strategy_name: megatron_train\n"}
+            "roll": "strategy_name: megatron_train\n", "megatron-lm": "MODEL_ARGS:"}
+FOLDERS = {"megatron-lm": "tests/functional_tests/test_cases"}
+GPUS_OF_NAMES = ("gb200-nvl72",)  # that a path names
 AMD = ("primus",)  # GPUs that the catalogue does not have
 
 Row = collections.namedtuple("Row", "stack path verdict reason")
@@ -46,14 +48,14 @@ def commits():
 def scripts(stack, root):
     if stack not in SETTINGS:
         return sorted(path for path in root.rglob("*.sh") if path.is_file())
-    found = (path for path in (root / "examples").rglob("*.yaml") if path.is_file())
+    found = (path for path in (root / FOLDERS.get(stack, "examples")).rglob("*.yaml") if path.is_file())
     return sorted(path for path in found if SETTINGS[stack] in path.read_text(errors="replace"))
 
 
 def judge(flightplan, stack, root, path):
     """A row, or None for a script that is no launch of the stack."""
     words = ["--target", stack] if stack == "nemo-rl" else []  # some of its files say in others that Megatron trains
-    words += [] if stack in AMD else ["--gpu", GPU]
+    words += [] if stack in AMD else ["--gpu", next((gpu for gpu in GPUS_OF_NAMES if gpu[:5] in str(path)), GPU)]
     done = subprocess.run([flightplan, "validate", path, "--stack-root", root, "--format", "json", *words],
                           capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
     if done.returncode not in (0, 1):

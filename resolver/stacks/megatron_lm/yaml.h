@@ -1,5 +1,6 @@
 // Megatron-LM's --yaml-cfg files: the arguments as one YAML map, those of the model under language_model and
-// model_parallel. Upstream keeps every key it does not know without a word; we warn.
+// model_parallel. Upstream keeps every key it does not know without a word; we warn. And the files of its functional
+// tests, which hold a command line (functional_tests.h).
 #pragma once
 
 #include "absl/strings/string_view.h"

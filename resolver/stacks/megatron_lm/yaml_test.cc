@@ -1,5 +1,6 @@
 #include "resolver/stacks/megatron_lm/yaml.h"
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 namespace flightplan {
@@ -34,6 +35,56 @@ data_cache_path: ${DATA}/cache
   EXPECT_EQ(config.Get(Knob::data_cache_path), Value("/data/cache"));
   EXPECT_EQ(result.knobs[0].at.line, 2);
   EXPECT_EQ(result.knobs[0].at.column, 15);
+}
+
+TEST(MegatronLmYaml, ReadsTheCommandLineOfAFunctionalTest) {
+  Environment env;
+  env.vars["DATA_PATH"] = "/data";
+  const ParseResult result = ParseMegatronLmYaml(R"(ENV_VARS:
+  CUDA_DEVICE_MAX_CONNECTIONS: 1
+MODEL_ARGS: &ARGS
+  --num-layers: 12
+  --bf16: true
+  --num-layers: 24
+  --moe-layer-freq: ([0]*1+[1]*23)
+  --recompute-modules: "[moe_act layernorm]"
+  --data-path: ${DATA_PATH}/text
+  --vocab-file: ${UNKNOWN}/vocab.json
+  --hidden-size: ""
+  --return-log-probs: true
+  --tensor-model-parallel-size: two
+MODEL_ARGS_2:
+  <<: *ARGS
+  --num-layers: 48
+TEST_TYPE: regular
+)",
+                                                 env);
+  Config config;
+  ApplyKnobs(result.knobs, &config);
+  EXPECT_EQ(config.Get(Knob::num_layers), Value(24));
+  EXPECT_EQ(config.Get(Knob::bf16), Value(true));
+  EXPECT_EQ(config.Get(Knob::moe_layer_freq).list().size(), 24u);
+  EXPECT_EQ(config.Get(Knob::recompute_modules).ToJson(), R"(["moe_act","layernorm"])");
+  EXPECT_EQ(config.Get(Knob::data_path).ToJson(), R"(["/data/text"])");
+  EXPECT_EQ(config.origin(Knob::hidden_size), Origin::kAbsent);
+  EXPECT_EQ(result.recipe_vars.at("CUDA_DEVICE_MAX_CONNECTIONS"), "1");
+  // A flag of the test's own program is told; a value that the parser refuses is an error.
+  ASSERT_EQ(result.findings.size(), 2u);
+  EXPECT_EQ(result.findings[0].finding.seen, "--return-log-probs");
+  EXPECT_EQ(result.findings[0].finding.severity, Severity::kWarning);
+  EXPECT_EQ(result.findings[0].at.line, 12);
+  EXPECT_EQ(result.findings[1].finding.severity, Severity::kError);
+  EXPECT_EQ(result.findings[1].at.line, 13);
+}
+
+TEST(MegatronLmYaml, LeavesTheSettingsOfOtherPrograms) {
+  for (const char* arguments : {"", "  trainer.devices: 8\n  data.seq_length: 512\n",
+                                "  --transformer-impl: inference_optimized\nMODE: inference\n"}) {
+    const ParseResult result = ParseMegatronLmYaml(absl::StrCat("TEST_TYPE: regular\nMODEL_ARGS:\n", arguments), {});
+    EXPECT_TRUE(result.ok()) << arguments;
+    EXPECT_TRUE(result.knobs.empty()) << arguments;
+    EXPECT_EQ(result.elsewhere, "in the test's own script");
+  }
 }
 
 TEST(MegatronLmYaml, PointsAtFaults) {
