@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/utf8.h"
@@ -716,6 +717,35 @@ TEST(ResolveConfig, NextStepMayBeABetterSplitOfTheLayers) {
   EXPECT_LT(split->expected_step_ratio().value(), -0.02);
   EXPECT_NEAR(after.estimate().step_time_us().value() / before.estimate().step_time_us().value() - 1,
               split->expected_step_ratio().value(), 0.005);
+}
+
+// The step that another library is said to give is that of the answer with it.
+TEST(ResolveConfig, NamesTheNvshmemThatLetsDeepepRun) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("qwen3-235b-a22b");
+  request.mutable_hardware()->set_gpu("b200");
+  request.mutable_hardware()->set_gpu_count(128);
+  request.mutable_workload()->set_seq_length(4096);
+  request.mutable_workload()->set_global_batch_size(1024);
+  request.mutable_target()->set_framework("megatron-bridge");
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(8);
+  request.mutable_layout()->set_expert_model_parallel_size(16);
+  const auto named = [](const v1::ResolveConfigResponse& answer) -> std::string {
+    for (const v1::Finding& finding : answer.findings()) {
+      if (absl::StrContains(finding.needs(), "--package nvshmem=3.4.5")) return finding.needs();
+    }
+    return "";
+  };
+  v1::ResolveConfigResponse before, after;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &before).ok());
+  (*request.mutable_software()->mutable_packages())["nvshmem"] = "3.4.5";
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &after).ok());
+  const double change = after.estimate().step_time_us().value() / before.estimate().step_time_us().value() - 1;
+  ASSERT_LT(change, -0.02);
+  EXPECT_TRUE(absl::StrContains(named(before), absl::StrFormat("step %+.0f %% expected", 100 * change)))
+      << named(before) << " against " << change;
+  EXPECT_EQ(named(after), "");
 }
 
 // FP8 comes last: where compute is the wall and nothing else gains, and never without a word about the numerics.

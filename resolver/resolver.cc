@@ -13,6 +13,7 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "flightplan/v1/timeline.pb.h"
 #include "resolver/advise/advise.h"
+#include "resolver/advise/next_package.h"
 #include "resolver/answer/judge_answer.h"
 #include "resolver/answer/plan_answer.h"
 #include "resolver/answer/resolve_answer.h"
@@ -178,7 +179,11 @@ ConfigAnswer Resolver::Answer(const v1::ResolveConfigRequest& request, const Evi
     return OpenLayoutFields(asked).empty() ? ResolveLayout(asked, evidence) : ResolveOpenLayout(asked, evidence);
   };
   VetFixes(again, plan);
-  if (full) Advise(plan);
+  if (full) {
+    Advise(plan);
+    if (std::optional<Finding> package = FindNextPackage(again, *plan))
+      plan->run.findings.push_back(*std::move(package));
+  }
   SortForPeople(&plan->run.findings);
   AnswerOrigin origin{
       DigestOf(request, catalog_->revision(), evidence.version(), profiles_ == nullptr ? "" : profiles_->revision()),

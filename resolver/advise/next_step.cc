@@ -20,7 +20,6 @@ using K = Knob;
 
 constexpr size_t kMostJudged = 8;  // moves that the rules look at, best forecast first
 constexpr double kSmallWall = 0.03;
-constexpr double kWorthARun = -0.02;  // repeated runs of one configuration differ by a per cent
 
 struct Move {
   std::vector<std::pair<Knob, Value>> changes;  // the first is what it is about, the others go with it

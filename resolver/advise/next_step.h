@@ -15,6 +15,7 @@
 namespace flightplan {
 
 inline constexpr char kNextStepId[] = "decide.next-step";
+inline constexpr double kWorthARun = -0.02;  // repeated runs of one configuration differ by a per cent
 
 struct NextStep {
   Finding finding;
