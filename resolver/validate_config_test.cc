@@ -668,6 +668,28 @@ TEST(ValidateConfig, BridgesTrainingBatchIsAFaultOfItsOwn) {
   }
 }
 
+// Where the layers do not divide, dropping the layout would be no fix.
+TEST(ValidateConfig, ALayoutWithTheWrongNumberOfLayersKeepsItsStages) {
+  const auto fix_of = [](const char* layout, const char* layers) {
+    v1::ValidateConfigRequest request = SmallWithoutVocabulary();
+    for (const std::string& word :
+         {absl::StrCat("--num-layers=", layers), std::string("--pipeline-model-parallel-size=4"),
+          absl::StrCat("--pipeline-model-parallel-layout=", layout)}) {
+      request.mutable_arguments()->add_values(word);
+    }
+    v1::ValidateConfigResponse response;
+    EXPECT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+    for (const v1::Finding& finding : response.findings()) {
+      if (finding.rule_id() != "pp-layout.decoder-count" || finding.fixes().empty()) continue;
+      return finding.fixes(0).knobs(0).value().string_value();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(fix_of("Ett|tt|tt|tL", "13"), "Ettt|tttt|tttt|ttL");
+  EXPECT_EQ(fix_of("Ettt|ttt|ttt|tttL", "9"), "Et|ttt|ttt|ttL");
+  EXPECT_EQ(fix_of("Et|t|t|L", "4"), "Et|tt|t|L");
+}
+
 TEST(ValidateConfig, AGpuThatIsNotKnownLeavesTheRulesJudged) {
   v1::ValidateConfigRequest request = SmallWithoutVocabulary();
   request.mutable_hardware()->set_gpu("h1000");

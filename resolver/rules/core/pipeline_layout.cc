@@ -1,7 +1,12 @@
 // The pipeline layout: reading it and checking which layers stand where.
+#include <algorithm>
+#include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "resolver/derive/pipeline.h"
 #include "resolver/rules/core/upstream.h"
 
 namespace flightplan {
@@ -35,6 +40,43 @@ std::vector<Patch> NoLayout(F f) {
     if (f.on(flag)) patch.push_back(Assign(flag, false));
   }
   return {patch};
+}
+
+// One decoder layer more, in the shortest stage before the prediction layers, or one less, from the longest.
+bool MoveOneLayer(bool add, std::vector<std::string>* stages) {
+  std::string* best = nullptr;
+  for (std::string& stage : *stages) {
+    const bool better = best == nullptr || (add ? stage.size() < best->size() : stage.size() > best->size());
+    if (better && (add || stage.find('t') != std::string::npos)) best = &stage;
+    if (stage.find('m') != std::string::npos) break;
+  }
+  if (best == nullptr) return false;
+  if (!add) {
+    best->erase(best->find('t'), 1);
+  } else {
+    best->insert(std::min(best->find_first_not_of("Et"), best->size()), "t");
+  }
+  return true;
+}
+
+// The caller's stages with as many decoder layers as the model has; or no layout.
+std::vector<Patch> AllLayers(F f) {
+  constexpr int64_t kMostMoves = 1 << 18;  // looks at a stage
+  std::vector<Patch> patches = NoLayout(f);
+  const PipelineLayout* layout = Readable(f);
+  const int64_t layers = f.num(K::num_layers);
+  if (layout == nullptr || layers < 1 || layers > kMostLayersOfText || layout->Count('e') > 0) return patches;
+  // LoongForge makes the layout of these.
+  if (f.fork() && (f.set(K::custom_pipeline_layers) || f.set(K::custom_virtual_pipeline_layers))) return patches;
+  std::vector<std::string> stages = layout->stages;
+  const int64_t missing = layers - layout->Count('t');
+  const int64_t count = static_cast<int64_t>(stages.size());
+  if (count > kMostLayersOfText || std::abs(missing) * count > kMostMoves) return patches;
+  for (int64_t moved = 0; moved < std::abs(missing); ++moved) {
+    if (!MoveOneLayer(missing > 0, &stages)) return patches;
+  }
+  patches.insert(patches.begin(), {Assign(K::pipeline_model_parallel_layout, absl::StrJoin(stages, "|"))});
+  return patches;
 }
 
 std::string Culprit(F f) { return f.layout() == nullptr ? "" : "found '" + f.layout()->culprit + "'"; }
@@ -196,7 +238,7 @@ const Rule kRules[] = {
      .when =
          [](F f) { return Holds(f, [&](const PipelineLayout& l) { return l.Count('t') != f.num(K::num_layers); }); },
      .needs = "the layout holds as many decoder layers as the model",
-     .fix = NoLayout,
+     .fix = AllLayers,
      .detail = [](F f) { return CountOf(f, 't'); }},
     {.id = "pp-layout.mtp-count",
      .area = "pipeline-layout",
