@@ -130,7 +130,7 @@ class Layer {
   void Core(double query, double key, double value, double output, bool qkv_dropped, Piece* piece) const {
     const double qkv = unit_ * (query + key + value) * split_;
     Keep(qkv, qkv_dropped, piece);
-    if (Offloads(kOffloadCoreAttn)) piece->offloaded += qkv;
+    if (Offloads(kOffloadCoreAttn) && !qkv_dropped) piece->offloaded += qkv;
     const double heads = D(s_.heads);
     // The output is the projection's input too; in low precision that one keeps a quantized copy. An exchange of heads
     // for sequence (a2a) leaves one output on each side of it.

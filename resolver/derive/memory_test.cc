@@ -118,6 +118,18 @@ TEST(LayerBytes, WhatIsDroppedIsLiveAgainInBackward) {
   EXPECT_NEAR(with.backward - without.backward, without.Kept() - with.Kept(), 1);
 }
 
+// Queries, keys and values are not kept where the up projections make them again, so none of them leaves for the host.
+TEST(LayerBytes, WhatIsComputedAgainIsNotOffloadedToo) {
+  const ModelShape shape = ShapeOf("deepseek-v3");
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 1);
+  c.offload_modules = kOffloadCoreAttn;
+  EXPECT_GT(BytesOfLayer(shape, c, shape.kinds[0]).offloaded, 0);
+  c.recompute = RecomputeMode::kSelective;
+  c.recompute_modules = kDropMlaUpProj;
+  EXPECT_EQ(BytesOfLayer(shape, c, shape.kinds[0]).offloaded, 0);
+}
+
 TEST(MemoryModel, FirstStageKeepsMostMicrobatches) {
   const ModelShape shape = ShapeOf("llama3-8b");
   const StageLayout stages = Even(shape, 4);
