@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -746,6 +747,34 @@ TEST(ResolveConfig, NamesTheNvshmemThatLetsDeepepRun) {
   EXPECT_TRUE(absl::StrContains(named(before), absl::StrFormat("step %+.0f %% expected", 100 * change)))
       << named(before) << " against " << change;
   EXPECT_EQ(named(after), "");
+}
+
+// What a caller who names the backend gets is open to one who does not, its memory included.
+TEST(ResolveConfig, AnOpenBackendIsNoSlowerThanOneThatIsNamed) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("qwen3-vl-30b-a3b");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_hardware()->set_gpu_count(128);
+  request.mutable_workload()->set_seq_length(8192);
+  request.mutable_workload()->set_global_batch_size(1024);
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_software()->set_te_version("2.12.0");
+  request.set_stage(v1::STAGE_TUNE);
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(2);
+  request.mutable_layout()->set_virtual_pipeline_model_parallel_size(2);
+  request.mutable_layout()->set_expert_model_parallel_size(32);
+  v1::ResolveConfigResponse open, named;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &open).ok());
+  for (const auto& [knob, value] :
+       {std::pair("moe_token_dispatcher_type", "flex"), std::pair("moe_flex_dispatcher_backend", "deepep")}) {
+    v1::KnobSetting* const setting = request.add_pinned_knobs();
+    setting->set_name(knob);
+    setting->mutable_value()->set_string_value(value);
+  }
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &named).ok());
+  EXPECT_EQ(named.outcome(), v1::OUTCOME_RESOLVED);
+  EXPECT_LE(open.estimate().step_time_us().value(), 1.01 * named.estimate().step_time_us().value());
 }
 
 // FP8 comes last: where compute is the wall and nothing else gains, and never without a word about the numerics.

@@ -305,7 +305,8 @@ absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnap
     FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(asked, evidence, room, &of_tried, &tried));
     // What no evidence speaks for gives way to any gain: else it would be longer than without what it needs.
     const double worth = Settled(*plan, K::moe_token_dispatcher_type) ? kWorthABackend : 0;
-    if (!Better(*plan, tried, search.Room(), 0, worth)) continue;
+    // The room is the tried plan's own: what its decisions take is what a caller who asks for the dispatcher gets.
+    if (!Better(*plan, tried, of_tried.Room(), 0, worth)) continue;
     TellAsDecided(*plan, given, &tried);
     *plan = std::move(tried);
     Prepare(*plan, room, &search);
