@@ -120,6 +120,8 @@ memory verdict is there where the launch says model, sizes and GPUs.
     text += f"""
 - Runs: `flightplan observe` reads {len(logs)} excerpts of what public runs printed, and each must yield the figures beside it
   ([`sources.tsv`](../resolver/runlog/testdata/sources.tsv), test `resolver/runlog`).
+- Recipes: the functions of Megatron-Bridge's library, by name and started on the GPUs that their names say, are refused for
+  a check of Megatron's or Bridge's own or not at all ([the list](../resolver/library_recipes_test.cc)).
 - Adapters: published runs are found, cited and held out of every fit, with their errors, in
   [tests/evidence](../tests/evidence/README.md) (time) and [tests/memory](../tests/memory/README.md).
 - Agents and editors: `flightplan mcp` and `flightplan lsp` are driven by public clients (tests `stdio/mcp_client`, the protocol's
