@@ -87,9 +87,10 @@ ShellInterpreter::Status ShellInterpreter::Source(WordSpan words, Mode) {
                      "a sourced file is read where it is sent beside the script");
     return std::nullopt;
   }
+  if (!MayRun(text->size(), words[0].offset)) return std::nullopt;
   TracedText script = TracedText::FromOutside(*text);
   std::fill(script.offsets.begin(), script.offsets.end(), words[0].offset);  // what it says was written there
-  Run(script);
+  Run(std::move(script));
   return std::nullopt;
 }
 
@@ -129,7 +130,7 @@ ShellInterpreter::Status ShellInterpreter::Eval(WordSpan words, Mode) {
     if (!script.text.empty()) script.Add(' ', word.offset);
     script.Append(word.value);
   }
-  Run(script);
+  if (MayRun(script.text.size(), words[0].offset)) Run(std::move(script));
   return std::nullopt;
 }
 

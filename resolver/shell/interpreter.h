@@ -31,7 +31,7 @@ class ShellInterpreter {
       : state_(*state), sink_(std::move(sink)), files_(std::move(files)), every_branch_(every_branch) {}
 
   // Reads a script, or one inside the script that is being read: `bash -c "..."`, eval.
-  void Run(const TracedText& script);
+  void Run(TracedText script);
 
  private:
   // Whether what is read is reached. kAssumed: if what is set nowhere is not set in the run either; then a script that
@@ -59,6 +59,10 @@ class ShellInterpreter {
    private:
     ShellInterpreter& reader_;
   };
+
+  // Whether a script inside this one, of so many bytes, is to be copied and run: false, and noted, where it is too deep
+  // or too much was read.
+  bool MayRun(size_t bytes, int offset);
 
   // ---- shell_interpreter.cc: lists and commands. Each reads from its first byte to behind its last.
   Status ReadList(ShellScanner* scanner, Mode mode, Stops stops);  // up to a stop, which is left

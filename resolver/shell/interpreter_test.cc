@@ -1,6 +1,8 @@
 // What a script launches once its conditions, loops, functions and string operators are followed.
 #include "resolver/shell/interpreter.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -69,6 +71,19 @@ TEST(ShellInterpreter, ReadsSourcedFilesThatAreSent) {
   EXPECT_TRUE(with.wanted_files.empty());
   // One that sources itself ends.
   EXPECT_EQ(ReadShellLaunch(". a.sh\npython x.py $A", {}, {{"a.sh", "A=1\n. a.sh"}}).args[0].text, "1");
+}
+
+// At the deepest level each line copied the file and read none of it, and so counted nothing: 30 GB here.
+TEST(ShellInterpreter, CountsAFileThatSourcesItselfBeforeItIsCopied) {
+  std::string file;
+  for (int i = 0; i < 30000; ++i) file += ". a.sh\n";
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  const ShellLaunch launch = ReadShellLaunch(". a.sh\npython x.py --a", {}, {{"a.sh", file}});
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_TRUE(std::any_of(launch.findings.begin(), launch.findings.end(),
+                          [](const ParseFinding& f) { return f.finding.rule_id == "input.limit"; }));
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 512 << 10);  // KiB
 }
 
 TEST(ShellInterpreter, CountsWhatSeqPrints) {
