@@ -84,7 +84,7 @@ void SetTarget(const std::string& text, Environment* env) {
   if (parts[0] == "core") env->target = Target::kCore;
   if (parts[0] == "megatron-lm") env->target = Target::kMegatronLm;
   if (parts[0] == "loongforge") env->target = Target::kLoongForge;
-  if (const Stack* own = FindStack(parts[0]); own != nullptr && parts[0] != "loongforge" && own->releases.size() == 1) {
+  if (const Stack* own = FindStack(parts[0]); own != nullptr && parts[0] != "loongforge" && parts[0] != "megatron-lm") {
     env->target = own->target;
     env->core_release = own->core_release(release);
   } else if (parts[0] == "bridge") {
