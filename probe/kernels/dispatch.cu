@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kRowThreads, kTopk <= 8    ? 3
                                                              : 1)  // so that all stays in registers
     CombineGradKernel(const uint4* grad, const uint4* rows, const int* map, const float* probs, int words, uint4* out,
                       float* probs_grad) {
-  constexpr int kAtOnce = kTopk == 16 ? 4 : kTopk == 22 ? 2 : AtOnce(kTopk);  // less: a row's sums stay, too
+  constexpr int kAtOnce = kTopk == 16 ? 4 : kTopk == 22 ? 1 : AtOnce(kTopk);  // less: a row's sums stay, too
   const int64_t token = blockIdx.x;
   int places[kTopk];
   float weights[kTopk], products[kTopk] = {};
