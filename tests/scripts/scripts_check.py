@@ -42,6 +42,7 @@ REFUSED = {
     "examples/bert/train_bert_340m_distributed.sh": ONE_NODE + "; 24 layers do not divide by 16 stages",
     "examples/gpt3/train_gpt3_175b_distributed.sh":
         ONE_NODE + "; `--global-batch-size` beside `--step-batch-size-schedule` is refused (arguments.py:698)",
+    "examples/models/qwen/qwen35_vl/slurm_sft_fsdp.sh": "32 samples, four at a time, on the 16 replicas of its two nodes",
     "examples/gptoss/02_train.sh": "a stage for each of its 8 GPUs, and 12 layers do not divide by 8",
     "examples/deepseek_v3/finetuning/sft_deepseek_v3_group_bf16.sh": FP32_NAMES,
     "examples/deepseek_v3/finetuning/sft_deepseek_v3_group_fp8.sh": FP32_NAMES,
