@@ -54,6 +54,7 @@ void ToldAsProbed(NormalizedIntent* intent) {
   finding.verdict = Verdict::kAdvice;
   finding.stage = "estimate";
   std::vector<std::string> ids;
+  ids.reserve(operators.size());
   finding.seen =
       absl::StrCat("timed on ", intent->probe->Device(), ": ",
                    absl::StrJoin(operators, ", ", [](std::string* out, const ProbedOperator& each) {

@@ -51,6 +51,7 @@ std::vector<double> SharesByFamily(const std::vector<DevicePair>& pairs, const s
     if (pair.family != without && like(pair)) families[pair.family].push_back(pair.share());
   }
   std::vector<double> medians;
+  medians.reserve(families.size());
   for (const auto& [family, shares] : families) medians.push_back(Median(shares));
   return medians;
 }

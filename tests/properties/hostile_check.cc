@@ -95,7 +95,7 @@ absl::Status ReadAs(Target target, absl::string_view format, const std::string& 
   request.mutable_file()->set_text(text);
   request.set_repair(text.size() % 4 == 0);
   v1::ValidateConfigResponse response;
-  const absl::Status status = TheResolver().ValidateConfig(request, &response);
+  absl::Status status = TheResolver().ValidateConfig(request, &response);
   if (!status.ok()) return status;
   size_t bytes = 0;
   for (const std::string& path : response.wanted_files()) {

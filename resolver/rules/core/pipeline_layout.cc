@@ -47,8 +47,8 @@ bool MoveOneLayer(bool add, std::vector<std::string>* stages) {
   std::string* best = nullptr;
   for (std::string& stage : *stages) {
     const bool better = best == nullptr || (add ? stage.size() < best->size() : stage.size() > best->size());
-    if (better && (add || stage.find('t') != std::string::npos)) best = &stage;
-    if (stage.find('m') != std::string::npos) break;
+    if (better && (add || absl::StrContains(stage, 't'))) best = &stage;
+    if (absl::StrContains(stage, 'm')) break;
   }
   if (best == nullptr) return false;
   if (!add) {
