@@ -31,13 +31,7 @@ std::optional<Finding> FindNextPackage(const AnswerAgain& answer, const Resolved
   }
   const StepEffect effect = EffectOf(plan.step->step, then->step->step);
   if (effect.change > kWorthARun) return std::nullopt;
-  Finding finding;
-  finding.rule_id = kNextStepId;
-  finding.area = "next-step";
-  finding.severity = Severity::kInfo;
-  finding.verdict = Verdict::kAdvice;
-  finding.stage = "decide";
-  finding.source = "deepseek-ai/DeepEP#707, #553";
+  Finding finding = NextStepFinding("deepseek-ai/DeepEP#707, #553");
   finding.seen = "DeepEP hangs between nodes with NVSHMEM 3.5.19 and later, which the image has or may have";
   finding.needs = absl::StrFormat(
       "next to try: NVSHMEM %s in the image (--package %s=%s); step %+.0f %% expected (%+.0f..%+.0f), with %s",

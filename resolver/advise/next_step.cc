@@ -219,13 +219,7 @@ std::string Time(double us) {
 
 Finding Describe(const StepOutlook& outlook, const Move& move, StepModel::Room left) {
   const WallShare& wall = move.wall;
-  Finding finding;
-  finding.rule_id = kNextStepId;
-  finding.area = "next-step";
-  finding.severity = Severity::kInfo;
-  finding.verdict = Verdict::kAdvice;
-  finding.stage = "decide";
-  finding.source = "Megatron-Bridge: MoE optimisation workflow (fit, scale, profile, retune)";
+  Finding finding = NextStepFinding("Megatron-Bridge: MoE optimisation workflow (fit, scale, profile, retune)");
   const bool largest = wall.name == outlook.walls.front().name;
   if (wall.name == "memory") {
     finding.seen =
@@ -249,6 +243,17 @@ Finding Describe(const StepOutlook& outlook, const Move& move, StepModel::Room l
 }
 
 }  // namespace
+
+Finding NextStepFinding(absl::string_view source) {
+  Finding finding;
+  finding.rule_id = "decide.next-step";
+  finding.area = "next-step";
+  finding.severity = Severity::kInfo;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "decide";
+  finding.source = source;
+  return finding;
+}
 
 std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepModel& model, const PlanForecast& plan,
                                      const StepOutlook& outlook) {

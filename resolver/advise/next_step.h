@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "resolver/estimate/step_model.h"
 #include "resolver/plan/decision.h"
@@ -14,7 +15,6 @@
 
 namespace flightplan {
 
-inline constexpr char kNextStepId[] = "decide.next-step";
 inline constexpr double kWorthARun = -0.02;  // repeated runs of one configuration differ by a per cent
 
 struct NextStep {
@@ -33,6 +33,9 @@ struct PlanForecast {
   absl::Span<const Decision> decisions;
   absl::Span<const Finding> findings;  // of the answer so far
 };
+
+// An empty one of the next step's kind, for what is seen and needed.
+Finding NextStepFinding(absl::string_view source);
 
 // Nothing when no change of a knob is expected to gain.
 std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepModel& model, const PlanForecast& plan,

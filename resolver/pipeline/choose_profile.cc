@@ -26,15 +26,21 @@ void NotUsed(std::string why, std::string needs, NormalizedIntent* intent) {
   intent->findings.push_back(std::move(finding));
 }
 
-// Rates of a GPU of the type that somebody else measured: the caller has neither asked for them nor seen them.
-void ToldAsRecorded(const ProbeEvidence& probe, NormalizedIntent* intent) {
-  const HardwareProfile& profile = probe.fitted->profile;
+// What a forecast rests on.
+Finding EvidenceFinding(absl::string_view rule_id) {
   Finding finding;
-  finding.rule_id = "evidence.recorded-profile";
+  finding.rule_id = rule_id;
   finding.area = "evidence";
   finding.severity = Severity::kInfo;
   finding.verdict = Verdict::kAdvice;
   finding.stage = "estimate";
+  return finding;
+}
+
+// Rates of a GPU of the type that somebody else measured: the caller has neither asked for them nor seen them.
+void ToldAsRecorded(const ProbeEvidence& probe, NormalizedIntent* intent) {
+  const HardwareProfile& profile = probe.fitted->profile;
+  Finding finding = EvidenceFinding("evidence.recorded-profile");
   finding.seen = absl::StrCat("rates of ", intent->gpu.name, " are those of ", probe.Device(), ", driver ",
                               profile.driver_version, ": there is none of these GPUs to go by");
   finding.observed = {{"device", Value(profile.device_name)}, {"driver", Value(profile.driver_version)}};
@@ -47,14 +53,7 @@ void ToldAsRecorded(const ProbeEvidence& probe, NormalizedIntent* intent) {
 void ToldAsProbed(NormalizedIntent* intent) {
   const std::vector<ProbedOperator> operators = ProbedOperators(*intent);
   if (operators.empty()) return;
-  Finding finding;
-  finding.rule_id = "evidence.probed-operators";
-  finding.area = "evidence";
-  finding.severity = Severity::kInfo;
-  finding.verdict = Verdict::kAdvice;
-  finding.stage = "estimate";
-  std::vector<std::string> ids;
-  ids.reserve(operators.size());
+  Finding finding = EvidenceFinding("evidence.probed-operators");
   finding.seen =
       absl::StrCat("timed on ", intent->probe->Device(), ": ",
                    absl::StrJoin(operators, ", ", [](std::string* out, const ProbedOperator& each) {
@@ -62,9 +61,9 @@ void ToldAsProbed(NormalizedIntent* intent) {
                                      each.row->library.empty() ? "" : absl::StrCat(" of ", each.row->library),
                                      each.row->kind == RowKind::kImported ? " (imported)" : "");
                    }));
-  for (const ProbedOperator& each : operators) ids.emplace_back(each.row->id);
   finding.needs = "nothing: the forecast takes these times";
-  finding.source = intent->probe->Cite(absl::StrJoin(ids, ", "));
+  finding.source = intent->probe->Cite(absl::StrJoin(
+      operators, ", ", [](std::string* out, const ProbedOperator& each) { absl::StrAppend(out, each.row->id); }));
   intent->findings.push_back(std::move(finding));
 }
 
@@ -96,10 +95,6 @@ absl::Status UseSent(const HardwareProfile& profile, NormalizedIntent* intent) {
   intent->probe = MakeProbeEvidence({FitProfile(profile), ProfileOrigin::kRequest});
   return absl::OkStatus();
 }
-
-}  // namespace
-
-namespace {
 
 absl::Status Choose(const ProfileSource* source, absl::Span<const std::shared_ptr<const FittedProfile>> recorded,
                     NormalizedIntent* intent) {
