@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "resolver/base/work.h"
 
 namespace flightplan {
 namespace {
 
-constexpr size_t kCommandCosts = 128;  // beside its bytes and words
-constexpr int kMaxDepth = 48;          // of lists inside lists, calls and scripts inside scripts
-constexpr absl::string_view kDeep = "lists, functions and scripts inside each other are followed 48 deep";
+constexpr size_t kCommandCosts = 128;          // beside its bytes and words
+constexpr int kMaxDepth = 48;                  // of lists inside lists, calls and scripts inside scripts
 constexpr size_t kMaxSpent = size_t{1} << 22;  // bytes read, those of a loop's body each time
 
 bool AtAny(const ShellScanner& scanner, absl::Span<const absl::string_view> stops) {
@@ -24,15 +24,20 @@ bool AtAny(const ShellScanner& scanner, absl::Span<const absl::string_view> stop
 
 }  // namespace
 
+void ShellInterpreter::NoteTooDeep(int offset) {
+  state_.NotJudged(offset, "a script this deep",
+                   absl::StrCat("lists, functions and scripts inside each other are followed ", kMaxDepth, " deep"));
+}
+
 ShellInterpreter::Deeper::Deeper(ShellInterpreter* reader, ShellScanner* scanner) : reader_(*reader) {
   if (++reader_.depth_ <= kMaxDepth) return;
-  reader_.state_.NotJudged(scanner->Offset(), "a script this deep", std::string(kDeep));
+  reader_.NoteTooDeep(scanner->Offset());
   scanner->StepToEnd();
 }
 
 bool ShellInterpreter::MayRun(size_t bytes, int offset) {
   if (depth_ >= kMaxDepth) {
-    state_.NotJudged(offset, "a script this deep", std::string(kDeep));
+    NoteTooDeep(offset);
     return false;
   }
   spent_ += bytes + 1;

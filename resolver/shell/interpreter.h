@@ -60,6 +60,7 @@ class ShellInterpreter {
     ShellInterpreter& reader_;
   };
 
+  void NoteTooDeep(int offset);
   // Whether a script inside this one, of so many bytes, is to be copied and run: false, and noted, where it is too deep
   // or too much was read.
   bool MayRun(size_t bytes, int offset);
