@@ -163,8 +163,10 @@ class Parser {
     }
     Report(word, options_.unknown_rule_id.empty() ? options_.rule_id : options_.unknown_rule_id, Printable(flag),
            std::move(needs));
+    if (suppressed_ != 0) return;
+    result_.findings.back().finding.severity = options_.unknown_severity;
     const absl::string_view package = options_.package_of != nullptr ? options_.package_of(flag) : "";
-    if (!package.empty() && suppressed_ == 0) {
+    if (!package.empty()) {
       result_.findings.back().finding.observed.push_back({std::string(package), Value()});
     }
   }

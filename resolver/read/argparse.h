@@ -51,6 +51,7 @@ struct ArgparseOptions {
   absl::string_view (*package_of)(absl::string_view flag) = nullptr;
   // What stops at a flag that this table lacks; "": rule_id.
   absl::string_view unknown_rule_id = "";
+  Severity unknown_severity = Severity::kError;
   // Where given, words that belong to no flag are put here instead of being refused: Hydra's overrides.
   std::vector<Argument>* leftover = nullptr;
 };

@@ -113,14 +113,19 @@ const std::vector<FlagSpellings>& SpellingsByKnob(int core_release) {
 
 }  // namespace
 
-ParseResult ParseMegatronLm(absl::Span<const Argument> args, const Environment& env) {
+ParseResult ParseMegatronLm(absl::Span<const Argument> args, const Environment& env, Severity unknown) {
   // Where nobody says what is installed, ModelOpt is: its flags are in no launch without it.
   const bool listed = env.capabilities_known || !env.packages.empty();
   const FlagTable& table = TableFor(env.core_release, !listed || env.packages.contains("modelopt"));
   ArgparseOptions options;
   options.explain_unknown = ExplainUnknown;
   options.package_of = PackageOf;
+  options.unknown_severity = unknown;
   return ParseArguments(args, table, options);
+}
+
+ParseResult ParseMegatronLm(absl::Span<const Argument> args, const Environment& env) {
+  return ParseMegatronLm(args, env, Severity::kError);
 }
 
 ParseResult ParseMegatronLm(absl::Span<const std::string> argv, const Environment& env) {

@@ -10,6 +10,8 @@ namespace flightplan {
 // Reads the arguments after the script name with the parser of env.core_release. Flags that only exist when an
 // optional package is installed (ModelOpt) are known when env.packages has it.
 ParseResult ParseMegatronLm(absl::Span<const Argument> args, const Environment& env);
+// `unknown`: what a flag is that the parser does not have.
+ParseResult ParseMegatronLm(absl::Span<const Argument> args, const Environment& env, Severity unknown);
 // The same for plain words; positions are argument indices.
 ParseResult ParseMegatronLm(absl::Span<const std::string> argv, const Environment& env);
 

@@ -16,7 +16,6 @@ using Kind = YamlNode::Kind;
 
 // Of the files that have a second command line for a resumed run, the first is the launch.
 constexpr absl::string_view kArguments = "MODEL_ARGS", kVariables = "ENV_VARS";
-constexpr absl::string_view kNoSuchFlag = "has no such flag";  // of read/argparse
 
 // A file's map merges another one by "<<"; what it says itself holds.
 template <class Visitor>
@@ -119,12 +118,9 @@ ParseResult ParseFunctionalTest(const YamlNode& root, const Environment& env) {
   ParseResult result;
   if (flags) {
     const std::vector<Argument> arguments = words.Take();
-    result = ParseMegatronLm(arguments, env);
+    result = ParseMegatronLm(arguments, env, Severity::kWarning);
   } else {  // inference, the keys of another program's settings, or none
     result.elsewhere = "in the test's own script";
-  }
-  for (ParseFinding& found : result.findings) {
-    if (absl::StrContains(found.finding.needs, kNoSuchFlag)) found.finding.severity = Severity::kWarning;
   }
   result.recipe_vars.insert(own.begin(), own.end());
   return result;
