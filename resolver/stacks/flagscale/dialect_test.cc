@@ -1,6 +1,5 @@
 #include "resolver/stacks/flagscale/dialect.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "resolver/plan/stack.h"
+#include "resolver/stacks/parse_result_test_util.h"
 
 namespace flightplan {
 namespace {
@@ -53,15 +53,6 @@ Environment Env() {
   env.core_release = FlagScale().core_release(kMain);
   env.model_files = {{"train/7b.yaml", kTrain}};
   return env;
-}
-
-// As the last of its words says it.
-std::optional<Value> Final(const ParseResult& parsed, K knob) {
-  std::optional<Value> value;
-  for (const ParsedKnob& word : parsed.knobs) {
-    if (word.knob == knob) value = word.value;
-  }
-  return value;
 }
 
 TEST(ParseFlagScale, MakesFlagsOfTheGroupThatTheExperimentNames) {

@@ -1,7 +1,6 @@
 #include "resolver/stacks/miles/dialect.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "resolver/catalog/derivatives.h"
 #include "resolver/plan/stack.h"
 #include "resolver/stacks/miles/flags.h"
+#include "resolver/stacks/parse_result_test_util.h"
 
 namespace flightplan {
 namespace {
@@ -40,23 +40,8 @@ std::vector<Argument> Arguments(absl::string_view words) {
 
 ParseResult Read(absl::string_view words) { return ParseMiles(Arguments(words), Env()); }
 
-// As the last of its words says it.
-std::optional<Value> Final(const ParseResult& parsed, K knob) {
-  std::optional<Value> value;
-  for (const ParsedKnob& word : parsed.knobs) {
-    if (word.knob == knob) value = word.value;
-  }
-  return value;
-}
-
 bool Lost(const ParseResult& parsed, K knob) {
   return std::find(parsed.unknown.begin(), parsed.unknown.end(), knob) != parsed.unknown.end();
-}
-
-std::set<std::string> Ids(const ParseResult& parsed) {
-  std::set<std::string> ids;
-  for (const ParseFinding& entry : parsed.findings) ids.emplace(entry.finding.rule_id);
-  return ids;
 }
 
 constexpr absl::string_view kWhole = "--num-rollout 10 --rollout-batch-size 32 --n-samples-per-prompt 8";

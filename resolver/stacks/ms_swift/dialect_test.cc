@@ -1,7 +1,6 @@
 #include "resolver/stacks/ms_swift/dialect.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "resolver/catalog/defaults.h"
 #include "resolver/plan/stack.h"
 #include "resolver/stacks/ms_swift/arguments.h"
+#include "resolver/stacks/parse_result_test_util.h"
 
 namespace flightplan {
 namespace {
@@ -34,21 +34,6 @@ ParseResult Read(absl::string_view words, const Environment& env = Env()) {
     args.push_back({std::string(word), {static_cast<int>(args.size()), 0, 0}, absl::StartsWith(word, "$")});
   }
   return ParseMsSwift(args, env);
-}
-
-// As the last of its words says it.
-std::optional<Value> Final(const ParseResult& parsed, K knob) {
-  std::optional<Value> value;
-  for (const ParsedKnob& word : parsed.knobs) {
-    if (word.knob == knob) value = word.value;
-  }
-  return value;
-}
-
-std::set<std::string> Ids(const ParseResult& parsed) {
-  std::set<std::string> ids;
-  for (const ParseFinding& entry : parsed.findings) ids.emplace(entry.finding.rule_id);
-  return ids;
 }
 
 constexpr absl::string_view kSft = "sft --model Qwen/Qwen3-30B-A3B --dataset d --max_length 4096";

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "resolver/plan/stack.h"
 #include "resolver/stacks/layered_settings.h"
+#include "resolver/stacks/parse_result_test_util.h"
 
 namespace flightplan {
 namespace {
@@ -62,20 +63,6 @@ Environment Env() {
   env.target = Target{7};
   env.model_files["../../base.yaml"] = std::string(kBase);
   return env;
-}
-
-std::optional<Value> Final(const ParseResult& parsed, K knob) {
-  std::optional<Value> value;
-  for (const ParsedKnob& word : parsed.knobs) {
-    if (word.knob == knob) value = word.value;
-  }
-  return value;
-}
-
-std::set<std::string> Ids(const ParseResult& parsed) {
-  std::set<std::string> ids;
-  for (const ParseFinding& entry : parsed.findings) ids.emplace(entry.finding.rule_id);
-  return ids;
 }
 
 // With lines of its own behind the child's.

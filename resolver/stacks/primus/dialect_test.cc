@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "resolver/plan/stack.h"
+#include "resolver/stacks/parse_result_test_util.h"
 
 namespace flightplan {
 namespace {
@@ -45,15 +46,6 @@ Environment Env() {
       {"primus/configs/models/megatron/other.yaml", "num_layers: 6\n"},
   };
   return env;
-}
-
-// As the last of its words says it.
-std::optional<Value> Final(const ParseResult& parsed, K knob) {
-  std::optional<Value> value;
-  for (const ParsedKnob& word : parsed.knobs) {
-    if (word.knob == knob) value = word.value;
-  }
-  return value;
 }
 
 TEST(ParsePrimus, LaysTheExperimentOverItsPresets) {

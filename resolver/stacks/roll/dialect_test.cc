@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/plan/stack.h"
+#include "resolver/stacks/parse_result_test_util.h"
 
 namespace flightplan {
 namespace {
@@ -59,20 +60,6 @@ Environment Env() {
   env.target = Roll().target;
   env.core_release = Roll().core_release(kMain);
   return env;
-}
-
-std::optional<Value> Final(const ParseResult& parsed, K knob) {
-  std::optional<Value> value;
-  for (const ParsedKnob& word : parsed.knobs) {
-    if (word.knob == knob) value = word.value;
-  }
-  return value;
-}
-
-std::set<std::string> Ids(const ParseResult& parsed) {
-  std::set<std::string> ids;
-  for (const ParseFinding& entry : parsed.findings) ids.emplace(entry.finding.rule_id);
-  return ids;
 }
 
 ParseResult Read(absl::string_view text) { return ParseRollYaml(text, Env()); }

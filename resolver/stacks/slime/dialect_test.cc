@@ -1,7 +1,6 @@
 #include "resolver/stacks/slime/dialect.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "resolver/catalog/defaults.h"
 #include "resolver/catalog/derivatives.h"
 #include "resolver/plan/stack.h"
+#include "resolver/stacks/parse_result_test_util.h"
 #include "resolver/stacks/rollout_flags.h"
 #include "resolver/stacks/slime/flags.h"
 
@@ -36,21 +36,6 @@ ParseResult Read(absl::string_view words) {
     args.push_back({std::string(word), {static_cast<int>(args.size()), 0, 0}});
   }
   return ParseSlime(args, Env());
-}
-
-// As the last of its words says it.
-std::optional<Value> Final(const ParseResult& parsed, K knob) {
-  std::optional<Value> value;
-  for (const ParsedKnob& word : parsed.knobs) {
-    if (word.knob == knob) value = word.value;
-  }
-  return value;
-}
-
-std::set<std::string> Ids(const ParseResult& parsed) {
-  std::set<std::string> ids;
-  for (const ParseFinding& entry : parsed.findings) ids.emplace(entry.finding.rule_id);
-  return ids;
 }
 
 constexpr absl::string_view kWhole = "--num-rollout 10 --rollout-batch-size 32 --n-samples-per-prompt 8";

@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/plan/stack.h"
+#include "resolver/stacks/parse_result_test_util.h"
 #include "resolver/stacks/verl/keys.h"
 
 namespace flightplan {
@@ -34,21 +35,6 @@ ParseResult Read(absl::string_view words) {
     args.push_back({std::string(word), {static_cast<int>(args.size()), 0, 0}, absl::StrContains(word, "$")});
   }
   return ParseVerl(args, Env());
-}
-
-// As the last of its words says it.
-std::optional<Value> Final(const ParseResult& parsed, K knob) {
-  std::optional<Value> value;
-  for (const ParsedKnob& word : parsed.knobs) {
-    if (word.knob == knob) value = word.value;
-  }
-  return value;
-}
-
-std::set<std::string> Ids(const ParseResult& parsed) {
-  std::set<std::string> ids;
-  for (const ParseFinding& entry : parsed.findings) ids.emplace(entry.finding.rule_id);
-  return ids;
 }
 
 constexpr absl::string_view kGrpo =
