@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/base/saturating.h"
 
 namespace flightplan {
 
@@ -35,6 +36,16 @@ int64_t WrittenKnobs::Size(Knob knob) const { return std::max<int64_t>(1, Number
 void WrittenKnobs::Take(Knob knob, Value value, SourcePosition at) {
   result_.unknown.erase(std::remove(result_.unknown.begin(), result_.unknown.end(), knob), result_.unknown.end());
   result_.knobs.push_back({knob, std::move(value), at});
+}
+
+std::optional<int64_t> WrittenKnobs::GpusOfReplica() const {
+  int64_t gpus = 1;
+  for (const Knob size :
+       {Knob::tensor_model_parallel_size, Knob::pipeline_model_parallel_size, Knob::context_parallel_size}) {
+    if (Unknown(size)) return std::nullopt;
+    gpus = SaturatingMul(gpus, Size(size));
+  }
+  return gpus;
 }
 
 bool WrittenKnobs::SetWorld(std::optional<int64_t> nodes, std::optional<int64_t> gpus_per_node) {

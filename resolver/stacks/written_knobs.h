@@ -42,6 +42,9 @@ class WrittenKnobs {
   // Of a number of GPUs, stages or samples: at least 1, and 1 where no number is written.
   int64_t Size(Knob knob) const;
 
+  // GPUs that one replica of the model takes: TP x PP x CP. Empty: one of them only a run would know.
+  std::optional<int64_t> GpusOfReplica() const;
+
   // What the caller wrote there. It is known from now on.
   void Take(Knob knob, Value value, SourcePosition at);
   void Lose(Knob knob) { result_.unknown.push_back(knob); }

@@ -9,7 +9,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "resolver/base/saturating.h"
 #include "resolver/stacks/miles/adapters.h"
 #include "resolver/stacks/miles/flags.h"
 #include "resolver/stacks/miles/pairs.h"
@@ -165,13 +164,9 @@ class Reader {
   void SetReplica() {
     const bool apart = Said("--indep-dp") || HasTrainComponent();
     if (!apart) return;
-    const int64_t gpus = SaturatingMul(
-        SaturatingMul(knobs().Size(K::tensor_model_parallel_size), knobs().Size(K::pipeline_model_parallel_size)),
-        knobs().Size(K::context_parallel_size));
-    for (const K knob : {K::tensor_model_parallel_size, K::pipeline_model_parallel_size, K::context_parallel_size}) {
-      if (knobs().Unknown(knob)) return knobs().Lose(K::launch_num_gpus);
-    }
-    knobs().Force(K::launch_num_gpus, gpus);
+    const std::optional<int64_t> gpus = knobs().GpusOfReplica();
+    if (!gpus.has_value()) return knobs().Lose(K::launch_num_gpus);
+    knobs().Force(K::launch_num_gpus, *gpus);
   }
 
   bool HasTrainComponent() const {  // miles/utils/arguments.py:2793

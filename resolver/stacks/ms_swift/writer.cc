@@ -20,10 +20,6 @@ std::string WordOf(const Value& value) {
   return value.ToText();
 }
 
-bool Chosen(Origin origin) {
-  return origin != Origin::kAbsent && origin != Origin::kUpstream && origin != Origin::kDefault;
-}
-
 // ms-swift has a word for nothing where its default is something.
 const Value& ValueToWrite(const Config& config, const SwiftArgument& argument, const Value& none) {
   const Value& value = config.Get(*argument.knob);
@@ -86,7 +82,7 @@ Launch RenderMsSwift(const RenderInput& input) {
   for (const SwiftArgument& argument : SwiftKnobs()) {
     const Knob knob = *argument.knob;
     const Origin origin = input.config.origin(knob);
-    if (!Chosen(origin)) continue;
+    if (!Config::Given(origin)) continue;
     const Value& value = ValueToWrite(input.config, argument, none);
     const absl::StatusOr<Value> usual = ValueFromJson(argument.default_json);
     if (value.is_none() || (usual.ok() && SameWords(*usual, value))) continue;
@@ -102,7 +98,7 @@ Launch RenderMsSwift(const RenderInput& input) {
   std::vector<std::string> extras;
   input.config.ForEachNotDefault([&](Knob knob) {
     const Origin origin = input.config.origin(knob);
-    if (!Chosen(origin) || origin == Origin::kModel || SaidElsewhere(knob)) return;
+    if (!Config::Given(origin) || origin == Origin::kModel || SaidElsewhere(knob)) return;
     if (IsAdapterArgument(knob) || !WordFor(knob, "ms_swift.argument").empty()) return;
     if (input.config.Get(knob).is_none()) return;
     if (!whole || Row(knob).section != Section::kModel) return launch.unspelled.push_back(knob);

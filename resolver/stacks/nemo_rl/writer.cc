@@ -40,10 +40,7 @@ constexpr K kElsewhere[] = {K::calculate_per_token_loss,
                             K::fp8_param_gather,
                             K::reuse_grad_buf_for_mxfp8_param_ag};
 
-bool Chosen(Origin origin) {
-  return origin != Origin::kAbsent && origin != Origin::kUpstream && origin != Origin::kModel &&
-         origin != Origin::kDefault;
-}
+bool Chosen(Origin origin) { return Config::Given(origin) && origin != Origin::kModel; }
 
 // Where a knob is written below policy.megatron_cfg; empty: nowhere.
 std::string PathOf(Knob knob) {

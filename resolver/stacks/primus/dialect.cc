@@ -194,10 +194,6 @@ class Reader {
   LayeredSettings values_;
 };
 
-bool Chosen(Origin origin) {
-  return origin != Origin::kAbsent && origin != Origin::kUpstream && origin != Origin::kDefault;
-}
-
 }  // namespace
 
 ParseResult ParsePrimus(absl::Span<const Argument> args, const Environment& env) {
@@ -255,7 +251,7 @@ Launch RenderPrimus(const RenderInput& input) {
   }
   for (int i = 0; i < kKnobCount; ++i) {
     const Knob knob = static_cast<Knob>(i);
-    if (!Chosen(input.config.origin(knob)) || knob == K::launch_num_gpus) continue;
+    if (!Config::Given(input.config.origin(knob)) || knob == K::launch_num_gpus) continue;
     const Value& value = input.config.Get(knob);
     const auto name = PrimusKeys().names.find(knob);
     if (name != PrimusKeys().names.end()) {

@@ -6,7 +6,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "resolver/base/saturating.h"
 
 namespace flightplan {
 namespace {
@@ -77,16 +76,11 @@ class Checks {
   // Of the actor of a pipeline alone, whatever it rolls out.
   void RolloutBatch() {
     if (role_ != "actor_train" || knobs_.Unknown(K::launch_num_gpus)) return;
-    const std::optional<int64_t> world = knobs_.Number(K::launch_num_gpus);
+    const std::optional<int64_t> world = knobs_.Number(K::launch_num_gpus), model = knobs_.GpusOfReplica();
     const std::optional<int64_t> samples = s_.Number("rollout_batch_size", kUsualRollout);
-    if (!world.has_value() || !samples.has_value()) return;
-    int64_t model = 1;
-    for (const K size : {K::tensor_model_parallel_size, K::pipeline_model_parallel_size, K::context_parallel_size}) {
-      if (knobs_.Unknown(size)) return;
-      model = SaturatingMul(model, knobs_.Size(size));
-    }
-    if (*world % model != 0) return;  // Megatron's own check says so
-    const int64_t replicas = *world / model;
+    if (!world.has_value() || !samples.has_value() || !model.has_value()) return;
+    if (*world % *model != 0) return;  // Megatron's own check says so
+    const int64_t replicas = *world / *model;
     if (replicas <= 1 || *samples % replicas == 0) return;
     Say("rollout_batch_size", "roll.rollout-batch",
         absl::StrCat("rollout_batch_size=", *samples, " on ", replicas, " replicas"),

@@ -254,15 +254,12 @@ class Reader {
   void SetSteps() {
     const std::optional<int64_t> microbatches = s_.Number(At("training_args.gradient_accumulation_steps"), 1);
     const std::optional<int64_t> world = knobs_.Number(K::launch_num_gpus);
-    int64_t model = 1;
-    for (const K size : {K::tensor_model_parallel_size, K::pipeline_model_parallel_size, K::context_parallel_size}) {
-      if (knobs_.Unknown(size)) return knobs_.Lose(K::global_batch_size);
-      model = SaturatingMul(model, knobs_.Size(size));
-    }
-    const bool known = microbatches.has_value() && *microbatches >= 1 && world.has_value() && *world % model == 0;
+    const std::optional<int64_t> model = knobs_.GpusOfReplica();
+    const bool known = microbatches.has_value() && *microbatches >= 1 && world.has_value() && model.has_value() &&
+                       *world % *model == 0;
     if (!known || knobs_.Unknown(K::micro_batch_size)) return knobs_.Lose(K::global_batch_size);
     const int64_t samples = SaturatingMul(knobs_.Size(K::micro_batch_size), *microbatches);
-    knobs_.Set(K::global_batch_size, SaturatingMul(samples, *world / model));
+    knobs_.Set(K::global_batch_size, SaturatingMul(samples, *world / *model));
   }
 
   void SetLength(std::optional<int64_t> length) {

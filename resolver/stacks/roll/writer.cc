@@ -34,10 +34,7 @@ constexpr K kElsewhere[] = {K::bf16,
                             K::peft_share_expert_adapters,
                             K::peft_normalize_moe_lora};
 
-bool Chosen(Origin origin) {
-  return origin != Origin::kAbsent && origin != Origin::kUpstream && origin != Origin::kModel &&
-         origin != Origin::kDefault;
-}
+bool Chosen(Origin origin) { return Config::Given(origin) && origin != Origin::kModel; }
 
 struct Key {
   std::string path, value;
