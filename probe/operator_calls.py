@@ -29,7 +29,6 @@ def dot(a, b):
     return sum(x * y for x, y in zip(a, b))
 
 
-
 class Attention:
     """torch's scaled_dot_product_attention, causal, on cuDNN and nothing else."""
     id, package, distribution = "attn.core", "torch", "torch"
@@ -86,7 +85,17 @@ class Attention:
 
 
 class Scan:
-    """Times in microseconds, of all tokens."""
+    """Times in microseconds, of all tokens. `sizes`: of each its usual value, and its name in a config.json."""
+
+    @classmethod
+    def shapes(cls, options):
+        shape = {size: usual if options.config is None else number(options.config, name)
+                 for size, (usual, name) in cls.sizes.items()}
+        return [{"tokens": options.seq * options.mbs, "sequence": options.seq, **cls.of_rank(shape, options.tp)}]
+
+    @staticmethod
+    def of_rank(shape, ranks):
+        return {**shape, "heads": part(shape["heads"], ranks)}
 
     @staticmethod
     def row(shape, backward):
@@ -99,15 +108,12 @@ class Mamba(Scan):
     id, package, distribution = "mamba.scan", "mamba_ssm", "mamba_ssm"
     chunk = 128  # MambaMixer's
     small = {"tokens": 144, "sequence": 144, "heads": 2, "head_dim": 16, "state": 16, "groups": 1}
+    sizes = {"heads": (64, "mamba_num_heads"), "head_dim": (64, "mamba_head_dim"), "state": (128, "ssm_state_size"),
+             "groups": (8, "n_groups")}
 
     @staticmethod
-    def shapes(options):
-        shape = {"heads": 64, "head_dim": 64, "state": 128, "groups": 8}
-        if options.config is not None:
-            shape = {"heads": number(options.config, "mamba_num_heads"), "head_dim": number(options.config, "mamba_head_dim"),
-                     "state": number(options.config, "ssm_state_size"), "groups": number(options.config, "n_groups")}
-        shape.update(heads=part(shape["heads"], options.tp), groups=max(1, shape["groups"] // options.tp))
-        return [{"tokens": options.seq * options.mbs, "sequence": options.seq, **shape}]
+    def of_rank(shape, ranks):
+        return {**Scan.of_rank(shape, ranks), "groups": max(1, shape["groups"] // ranks)}
 
     @staticmethod
     def inputs(s):
@@ -146,16 +152,8 @@ class Delta(Scan):
     are normed and repeated for the value heads before."""
     id, package, distribution = "delta.scan", "fla", "flash-linear-attention"
     small = {"tokens": 96, "sequence": 96, "heads": 2, "key_dim": 16, "value_dim": 16}
-
-    @staticmethod
-    def shapes(options):
-        shape = {"heads": 32, "key_dim": 128, "value_dim": 128}
-        if options.config is not None:
-            shape = {"heads": number(options.config, "linear_num_value_heads"),
-                     "key_dim": number(options.config, "linear_key_head_dim"),
-                     "value_dim": number(options.config, "linear_value_head_dim")}
-        shape["heads"] = part(shape["heads"], options.tp)
-        return [{"tokens": options.seq * options.mbs, "sequence": options.seq, **shape}]
+    sizes = {"heads": (32, "linear_num_value_heads"), "key_dim": (128, "linear_key_head_dim"),
+             "value_dim": (128, "linear_value_head_dim")}
 
     @staticmethod
     def inputs(s):
@@ -193,14 +191,11 @@ class Indexer(Scan):
     megatron/core/transformer/experimental_attention_variant/dsa.py). Its backward pass is its loss's, and is not timed."""
     id, package, distribution = "dsa.index", "megatron.core", "megatron-core"
     small = {"tokens": 64, "sequence": 64, "heads": 2, "head_dim": 16, "topk": 8}
+    sizes = {"heads": (64, "index_n_heads"), "head_dim": (128, "index_head_dim"), "topk": (2048, "index_topk")}
 
     @staticmethod
-    def shapes(options):
-        shape = {"heads": 64, "head_dim": 128, "topk": 2048}
-        if options.config is not None:
-            shape = {"heads": number(options.config, "index_n_heads"), "head_dim": number(options.config, "index_head_dim"),
-                     "topk": number(options.config, "index_topk")}
-        return [{"tokens": options.seq * options.mbs, "sequence": options.seq, **shape}]  # whole on every rank of TP
+    def of_rank(shape, ranks):
+        return shape  # whole on every rank of TP
 
     @staticmethod
     def inputs(s):
