@@ -21,8 +21,6 @@ from import_perf_recipes import COMMIT, text
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECIPES = "megatron.bridge.recipes"
-# Packages that are run: they set values of their own.
-RUN = (RECIPES,)
 
 
 # What recipes ask of a provider made from Hugging Face before they set it: sizes of the layout; what DeepSeek's and Kimi's
@@ -146,8 +144,7 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def find_spec(self, name, path, target=None):
         del path, target
-        here = name in ("megatron", "megatron.bridge")
-        if name.startswith(RUN) or not (here or name.split(".")[0] in ("megatron", "numpy", "torch", "transformers")):
+        if name.startswith(RECIPES) or name.split(".")[0] not in ("megatron", "numpy", "torch", "transformers"):
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
