@@ -31,10 +31,15 @@ std::string SwitchSpelling(const std::string& name, bool value) {
   return "";
 }
 
-// The knob's own name where the table has no spelling that sets it.
-std::string TableSpelling(const std::string& name, bool bridge) {
+// The knob's own name where the table has no spelling that sets it. `own_words`: of the stack whose words these are, or
+// null.
+std::string TableSpelling(const std::string& name, bool bridge, const Stack* own_words) {
   const std::optional<Knob> knob = FindKnob(name);
   if (!knob.has_value()) return name;
+  if (own_words != nullptr) {
+    const absl::string_view word = WordFor(*knob, own_words->vocabulary);
+    return word.empty() ? name : absl::StrCat(own_words->before_word, word);
+  }
   if (bridge) {
     const absl::string_view field = WordFor(*knob, kBridgeOverride);
     return field.empty() ? name : std::string(field);
@@ -67,18 +72,18 @@ Spelling TargetSpelling(const Entries& config, absl::string_view target) {
   for (const v1::ConfigEntry& entry : config) spellings[entry.name()] = entry.spelling();
   const bool bridge = absl::StartsWith(target, "megatron-bridge");
   const Stack* const stack = FindStack(target.substr(0, target.find(' ')));
-  const bool own_words = stack != nullptr && !stack->vocabulary.empty();
+  const Stack* const own_words = stack != nullptr && !stack->vocabulary.empty() ? stack : nullptr;
   const auto spell = [spellings = std::move(spellings), bridge, own_words](const std::string& knob,
                                                                            const v1::KnobValue& value) {
     const auto found = spellings.find(knob);
     const bool known = found != spellings.end() && !found->second.empty();
-    const std::string spelling = known ? found->second : own_words ? knob : TableSpelling(knob, bridge);
-    if (value.has_bool_value() && !bridge && !own_words) {
+    const std::string spelling = known ? found->second : TableSpelling(knob, bridge, own_words);
+    if (value.has_bool_value() && !bridge && own_words == nullptr) {
       if (std::string flag = SwitchSpelling(knob, value.bool_value()); !flag.empty()) return flag;
     }
     if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) return absl::StrCat("without ", spelling);
     if (!absl::StartsWith(spelling, "--")) return absl::StrCat(spelling, "=", ValueText(value));
-    if (own_words) return absl::StrCat(spelling, " ", ValueText(value));  // a switch has a value, too
+    if (own_words != nullptr) return absl::StrCat(spelling, " ", ValueText(value));  // a switch has a value, too
     if (!value.has_bool_value()) return absl::StrCat(spelling, " ", ValueText(value));
     return absl::StrCat(value.bool_value() ? "" : "without ", spelling);
   };
