@@ -312,10 +312,7 @@ class Reader {
 
 }  // namespace
 
-std::string RollKeyOf(Knob knob) {
-  const absl::string_view path = WordFor(knob, "roll.path");
-  return absl::StartsWith(path, "strategy_config.") ? absl::StrCat("strategy_args.", path) : std::string(path);
-}
+std::string RollKeyOf(Knob knob) { return std::string(WordFor(knob, "roll.path")); }
 
 std::string RollPlace(Knob knob, const YamlNode& root) {
   std::string key = RollKeyOf(knob);
