@@ -132,6 +132,29 @@ v1::ValidateConfigResponse JudgedLaunch(const std::string& words) {
   return response;
 }
 
+TEST(ValidateConfig, AMemoryFixSaysWhatItCostsTheStep) {
+  const auto change = [](const std::string& gpu) {
+    v1::ValidateConfigRequest request;
+    request.mutable_target()->set_framework("megatron-lm");
+    request.mutable_hardware()->set_gpu(gpu);
+    request.mutable_hardware()->mutable_fabric()->set_hbm_bytes(int64_t{80} << 30);
+    request.mutable_file()->set_name("pretrain.sh");
+    request.mutable_file()->set_text(
+        "CUDA_DEVICE_MAX_CONNECTIONS=1 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 48 --hidden-size 4096 "
+        "--num-attention-heads 64 --seq-length 16384 --max-position-embeddings 16384 --micro-batch-size 2 "
+        "--global-batch-size 64 --vocab-size 32000 --bf16 --tensor-model-parallel-size 8 --use-distributed-optimizer "
+        "--attention-backend flash\n");
+    v1::ValidateConfigResponse answer;
+    EXPECT_TRUE(TestResolver().ValidateConfig(request, &answer).ok());
+    for (const v1::Finding& finding : answer.findings()) {
+      if (finding.rule_id() == "fit.memory") return finding.needs().substr(finding.needs().find("; with the fix:"));
+    }
+    return std::string();
+  };
+  EXPECT_TRUE(absl::StartsWith(change("h100"), "; with the fix: step +")) << change("h100");
+  EXPECT_TRUE(absl::EndsWith(change("vr200-nvl"), "GiB, the step's change is not known")) << change("vr200-nvl");
+}
+
 TEST(ValidateConfig, JudgesWhichCpusTheLauncherGivesTheRanks) {
   const auto said = [](const std::string& launcher, const std::string& gpu, const std::string& torch) {
     v1::ValidateConfigRequest request;

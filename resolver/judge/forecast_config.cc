@@ -6,6 +6,11 @@ namespace flightplan {
 
 std::optional<StepModel> StepModelOf(const WeighedModel& model) { return StepModel::Make(model.intent, model.shape); }
 
+double StepUs(const StepModel& model, const Candidate& candidate) {
+  const std::optional<StepForecast> step = model.Forecast(candidate);
+  return step.has_value() && step->is_finite() ? step->us : 0;
+}
+
 std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const StageLayout& stages,
                                                const RunResult& run) {
   const std::optional<StepModel> steps = StepModelOf(model);

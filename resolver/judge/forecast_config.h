@@ -17,6 +17,9 @@ struct ForecastedConfig {
 // What a configuration's step is forecast from. Nothing where the GPU's rates are not known.
 std::optional<StepModel> StepModelOf(const WeighedModel& model);
 
+// The step's time alone; 0 where ForecastConfig has nothing.
+double StepUs(const StepModel& model, const Candidate& candidate);
+
 // `run` holds effective values, of which `model` and its `stages` were made. Nothing where the batch or the GPU's rates
 // are not known, and where the sizes do not come out even.
 std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const StageLayout& stages,

@@ -27,14 +27,22 @@ Config WrittenConfig(const JudgedConfig& judged) {
   return config;
 }
 
-FixOutcome Ask(const JudgedConfig& judged, Config config, const Patch& patch) {
+double StepUsOf(const WeighedModel& model, const StageLayout& stages, const Config& config, const Environment& env) {
+  const std::optional<StepModel> steps = StepModelOf(model);
+  return steps.has_value() ? StepUs(*steps, CandidateOf(config, env, steps->shape(), stages)) : 0;
+}
+
+// With `timed`, how long a step takes too.
+FixOutcome Ask(const JudgedConfig& judged, bool timed, Config config, const Patch& patch) {
   Environment env = judged.env;
   ApplyPatch(patch, &config, &env);
   RunResult run = Run(std::move(config), env);
   const ParseResult& parsed = judged.reading.parsed;
   AddParts(parsed, env, &run);
   const WeighedConfig weighed = WeighConfig({&judged.gpu, parsed.unknown, &parsed.others}, &run);
-  return OutcomeOf(run.findings, weighed.estimate.has_value() ? &*weighed.estimate : nullptr, 0);
+  if (!weighed.estimate.has_value()) return OutcomeOf(run.findings, nullptr, 0);
+  const double step_us = timed ? StepUsOf(*weighed.model, weighed.estimate->layout, run.config, run.env) : 0;
+  return OutcomeOf(run.findings, &*weighed.estimate, step_us);
 }
 
 // Sizes that the stages hang on.
@@ -53,14 +61,17 @@ bool MovesLayoutAlone(const Patch& patch) {
   });
 }
 
-// Memory with a patch over the effective values, before the rules look at the change.
+// Memory and time with a patch over the effective values, before the rules look at the change.
 class PatchForecast {
  public:
   explicit PatchForecast(const JudgedConfig& judged)
-      : run_(judged.run), inputs_{&judged.gpu, judged.reading.parsed.unknown, &judged.reading.parsed.others} {
+      : run_(judged.run),
+        inputs_{&judged.gpu, judged.reading.parsed.unknown, &judged.reading.parsed.others},
+        most_(judged.outcome.fit) {
     if (judged.model != nullptr) {
       model_ = judged.model.get();
       shape_ = model_->shape;
+      steps_ = StepModelOf(*model_);
       stages_ = judged.estimate.has_value() ? judged.estimate->layout : StagesOf(*shape_, run_.config);
       return;
     }
@@ -84,7 +95,8 @@ class PatchForecast {
       Environment env = run_.env;
       ApplyPatch(patch, &config, &env);
       const WeighedConfig weighed = EstimateConfig(inputs_, config, env);
-      return weighed.estimate.has_value() ? OutcomeOf({}, &*weighed.estimate, 0) : FixOutcome();
+      if (!weighed.estimate.has_value()) return FixOutcome();
+      return OutcomeOf({}, &*weighed.estimate, StepUsOf(*weighed.model, weighed.estimate->layout, config, env));
     }
     for (const Assignment& assignment : patch) {
       if (assignment.env_var.empty()) config.Set(assignment.knob, assignment.value, Origin::kCaller);
@@ -94,16 +106,21 @@ class PatchForecast {
 
  private:
   FixOutcome With(const Config& config, const StageLayout& stages) const {
+    const Candidate candidate = CandidateOf(config, run_.env, *shape_, stages);
     MemoryForecast memory;
-    ForecastMemory(*shape_, CandidateOf(config, run_.env, *shape_, stages), MemoryOf(**inputs_.gpu), &memory);
+    ForecastMemory(*shape_, candidate, MemoryOf(**inputs_.gpu), &memory);
     FixOutcome outcome;
     outcome.fit = memory.verdict;
     outcome.memory_bytes = memory.fullest.total.value;
+    // What frees too little is not taken, however long its step is.
+    if (steps_.has_value() && outcome.fit < most_) outcome.step_us = StepUs(*steps_, candidate);
     return outcome;
   }
 
   const RunResult& run_;
   const WeighingInputs inputs_;
+  const FitVerdict most_;
+  std::optional<StepModel> steps_;
   const WeighedModel* model_ = nullptr;  // null: the configuration itself was not weighed
   std::optional<ModelShape> shape_;
   StageLayout stages_;
@@ -133,8 +150,13 @@ void VetFixes(View view, JudgedConfig* judged) {
   LeaveOutWhatIsSo(written, judged->env, &judged->run.findings);  // so that what changes least is seen
   FixTrial trial;
   trial.now = judged->outcome;
+  const bool timed = judged->estimate.has_value() && SaysStep(trial.now);
+  if (timed) {
+    trial.now.step_us = StepUsOf(*judged->model, judged->estimate->layout, judged->run.config, judged->run.env);
+  }
+  if (!judged->estimate.has_value()) trial.now.memory_bytes = 0;  // set aside: nothing is said of it
   trial.config = &judged->run.config;
-  trial.ask = [&](const Patch& patch) { return Ask(*judged, written, patch); };
+  trial.ask = [&](const Patch& patch) { return Ask(*judged, timed, written, patch); };
   // Made for memory findings alone, which are the ones that ask.
   std::optional<PatchForecast> forecast;
   trial.forecast = [&](const Patch& patch) {

@@ -24,7 +24,7 @@ bool Holds(const std::vector<absl::string_view>& ids, absl::string_view id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
-bool IsMemory(const Finding& finding) { return absl::StartsWith(finding.rule_id, "fit."); }
+bool IsMemory(absl::string_view rule_id) { return absl::StartsWith(rule_id, "fit."); }
 
 struct Ranked {
   Patch patch;
@@ -85,8 +85,8 @@ bool TakeRoomy(const FixTrial& trial, const Finding& finding, std::vector<Ranked
 
 // "step +8 %, 69 -> 59 GiB"
 std::string Change(const FixOutcome& now, const FixOutcome& then) {
-  std::string memory = absl::StrFormat("%.0f -> %.0f GiB", now.memory_bytes / kGib, then.memory_bytes / kGib);
-  if (now.step_us <= 0 || then.step_us <= 0) return memory;
+  const std::string memory = absl::StrFormat("%.0f -> %.0f GiB", now.memory_bytes / kGib, then.memory_bytes / kGib);
+  if (now.step_us <= 0 || then.step_us <= 0) return absl::StrCat(memory, ", the step's change is not known");
   return absl::StrFormat("step %+.0f %%, %s", 100 * (then.step_us / now.step_us - 1), memory);
 }
 
@@ -214,11 +214,15 @@ bool IsBetter(const FixOutcome& before, const FixOutcome& after, absl::string_vi
   return before.fit == FitVerdict::kUnknown || (after.fit != FitVerdict::kUnknown && after.fit <= before.fit);
 }
 
+bool SaysStep(const FixOutcome& outcome) {
+  return outcome.errors.empty() || std::any_of(outcome.found.begin(), outcome.found.end(), IsMemory);
+}
+
 std::optional<MemoryFix> VetFixes(const FixTrial& trial, std::vector<Finding>* findings) {
   std::optional<MemoryFix> of_memory;
   for (Finding& finding : *findings) {
     if (finding.fixes.empty()) continue;
-    if (IsMemory(finding)) {
+    if (IsMemory(finding.rule_id)) {
       of_memory = FixMemory(trial, &finding);
       continue;
     }

@@ -28,6 +28,9 @@ FixOutcome OutcomeOf(const std::vector<Finding>& findings, const EstimatedPlan* 
 // Whether the finding is gone and nothing else is worse.
 bool IsBetter(const FixOutcome& before, const FixOutcome& after, absl::string_view rule_id);
 
+// Whether any fix of this answer would be said to change the step: of what does not run, the memory fixes alone.
+bool SaysStep(const FixOutcome& outcome);
+
 struct FixTrial {
   FixOutcome now;
   const Config* config = nullptr;                                   // effective values, for the memory fixes

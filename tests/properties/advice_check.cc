@@ -7,7 +7,6 @@
 // counterexamples, shrunk, as command lines. Exit status: 0 none, 1 some, 2 misuse. With --answers 1 no law is asked,
 // and a digest of every answer is printed instead: a change that must not move an answer is compared by these.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -24,6 +23,7 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/evidence/snapshot.h"
 #include "resolver/resolver.h"
+#include "tests/properties/promise.h"
 #include "tests/properties/questions.h"
 
 namespace flightplan::properties {
@@ -57,7 +57,7 @@ Question With(Question q, const v1::Fix& fix) {
 struct Said {
   std::set<std::string> found, errors;
   int fit = 0;
-  double step_us = 0;
+  Forecast forecast;
 };
 Said SaidBy(const Answer& answer) {
   Said said;
@@ -66,33 +66,19 @@ Said SaidBy(const Answer& answer) {
     if (finding.severity() == v1::SEVERITY_ERROR) said.errors.insert(finding.rule_id());
   }
   said.fit = answer.estimate().fit();
-  said.step_us = answer.estimate().step_time_us().value();
+  said.forecast = ForecastOf(answer.estimate());
   return said;
 }
 
-// "...; with the fix: step +8 %, 69 -> 59 GiB": 8. The first fix is meant. Empty: nothing is promised.
-std::optional<double> PromisedPercent(const v1::Finding& finding) {
-  constexpr absl::string_view kPromise = "with the fix: step ";
-  const absl::string_view needs = finding.needs();
-  const size_t at = needs.find(kPromise);
-  if (at == absl::string_view::npos) return std::nullopt;
-  absl::string_view number = needs.substr(at + kPromise.size());
-  number = number.substr(0, number.find(' '));
-  double percent = 0;
-  return absl::SimpleAtod(number, &percent) ? std::optional(percent) : std::nullopt;
-}
-
 // What the answer to the fixed question breaks; empty: nothing.
-std::string Breach(const Said& before, const Said& after, const std::string& id, std::optional<double> promised) {
+std::string Breach(const Said& before, const Said& after, const std::string& id, const std::optional<Promise>& promised) {
   if (after.found.count(id) > 0) return "the finding stays";
   for (const std::string& error : after.errors) {
     if (before.errors.count(error) == 0) return absl::StrCat("new error ", error);
   }
   const bool worse = before.fit != 0 && (after.fit == 0 || after.fit > before.fit);
   if (worse) return "memory stands worse";
-  if (!promised.has_value() || before.step_us <= 0) return "";
-  const double percent = 100 * (after.step_us / before.step_us - 1);
-  return std::abs(percent - *promised) > 1 ? "the step changes otherwise than promised" : "";
+  return promised.has_value() ? BrokenPromise(*promised, before.forecast, after.forecast) : "";
 }
 
 struct Broken {
@@ -122,7 +108,7 @@ void Check(const Resolver& resolver, const Question& question, Tally* tally) {
   const Said before = SaidBy(answer);
   std::map<std::string, std::pair<absl::Status, Said>> asked;  // several findings have one fix
   for (const v1::Finding& finding : answer.findings()) {
-    std::optional<double> promised = PromisedPercent(finding);
+    std::optional<Promise> promised = PromiseOf(finding);
     for (const v1::Fix& fix : finding.fixes()) {
       ++tally->fixes;
       ++tally->by_rule[finding.rule_id()];

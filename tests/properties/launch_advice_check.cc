@@ -15,6 +15,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -31,6 +32,7 @@
 #include "resolver/plan/environment.h"
 #include "resolver/plan/knob.h"
 #include "resolver/resolver.h"
+#include "tests/properties/promise.h"
 
 namespace flightplan::properties {
 namespace {
@@ -230,6 +232,7 @@ class Launches {
 struct Said {
   std::set<std::string> found, errors;
   int fit = 0;
+  Forecast forecast;
 };
 template <class Findings>
 Said SaidBy(const Findings& findings, const v1::MemoryVerdict& memory) {
@@ -239,6 +242,12 @@ Said SaidBy(const Findings& findings, const v1::MemoryVerdict& memory) {
     if (finding.severity() == v1::SEVERITY_ERROR) said.errors.insert(finding.rule_id());
   }
   said.fit = memory.fit();
+  return said;
+}
+
+Said SaidBy(const Answer& answer) {
+  Said said = SaidBy(answer.findings(), answer.memory());
+  said.forecast = ForecastOf(answer.estimate());
   return said;
 }
 
@@ -272,7 +281,7 @@ std::string TextOf(const Question& q) {
 }
 
 struct Tally {
-  int64_t launches = 0, refused = 0, conversions = 0, fixes = 0, repairs = 0, mended = 0;
+  int64_t launches = 0, refused = 0, conversions = 0, fixes = 0, promises = 0, repairs = 0, mended = 0;
   std::map<std::string, int64_t> by_rule;
   std::map<std::string, std::pair<int64_t, std::string>> broken;  // by breach: count, first example
   void Break(const std::string& what, const std::string& example) {
@@ -293,10 +302,14 @@ class Check {
     if (!resolver_.ValidateConfig(asked, &answer).ok()) return;
     ++tally_.launches;
     tally_.refused += answer.will_run() ? 0 : 1;
-    const Said before = SaidBy(answer.findings(), answer.memory());
+    const Said before = SaidBy(answer);
     for (const v1::Finding& finding : answer.findings()) {
       if (finding.stage() == "parse") continue;  // of a word that stands in the text: a repair's matter
-      for (const v1::Fix& fix : finding.fixes()) CheckFix(question, before, finding.rule_id(), fix);
+      std::optional<Promise> promise = PromiseOf(finding);
+      for (const v1::Fix& fix : finding.fixes()) {
+        CheckFix(question, before, finding.rule_id(), fix, promise);
+        promise.reset();  // it was about the first
+      }
     }
     if (answer.has_repair()) CheckRepair(question, before, answer.repair());
     if (tally_.launches % 3 == 0) CheckConversion(question, kTargets[tally_.launches / 3 % std::size(kTargets)].first);
@@ -320,7 +333,8 @@ class Check {
   }
 
  private:
-  void CheckFix(const Question& question, const Said& before, const std::string& id, const v1::Fix& fix) {
+  void CheckFix(const Question& question, const Said& before, const std::string& id, const v1::Fix& fix,
+                const std::optional<Promise>& promise) {
     if (SetsVariable(question, fix)) return;
     ++tally_.fixes;
     ++tally_.by_rule[id];
@@ -328,8 +342,12 @@ class Check {
     const absl::Status status = resolver_.ValidateConfig(With(question, fix), &then);
     std::string breach(status.message());
     if (status.ok()) {
-      const Said after = SaidBy(then.findings(), then.memory());
+      const Said after = SaidBy(then);
       breach = after.found.count(id) > 0 ? "the finding stays" : Worse(before, after);
+      if (breach.empty() && promise.has_value()) {
+        ++tally_.promises;
+        breach = BrokenPromise(*promise, before.forecast, after.forecast);
+      }
     }
     if (!breach.empty()) {
       tally_.Break(absl::StrCat(id, ": ", breach),
@@ -352,10 +370,10 @@ class Check {
     for (const auto& [name, value] : converted.launch().env()) (*again.mutable_env())[name] = value;
     Answer answer;
     if (!resolver_.ValidateConfig(again, &answer).ok()) return tally_.Break("converted: not read", TextOf(again));
-    const Said before = SaidBy(answer.findings(), answer.memory());
+    const Said before = SaidBy(answer);
     for (const v1::Finding& finding : converted.target_findings()) {
       if (finding.stage() == "parse") continue;
-      for (const v1::Fix& fix : finding.fixes()) CheckFix(again, before, finding.rule_id(), fix);
+      for (const v1::Fix& fix : finding.fixes()) CheckFix(again, before, finding.rule_id(), fix, std::nullopt);
     }
   }
 
@@ -375,7 +393,7 @@ class Check {
     const absl::Status status = resolver_.ValidateConfig(repaired, &then);
     std::string breach(status.message());
     if (status.ok()) {
-      Said after = SaidBy(then.findings(), then.memory());
+      Said after = SaidBy(then);
       // What could not run before has no memory to compare with: it may turn out too large, and the repair says so.
       after.fit = before.fit;
       if (!repair.will_run()) {
@@ -427,12 +445,12 @@ int Main(const std::vector<std::string>& args) {
   int64_t broken = 0;
   for (const auto& [what, found] : tally.broken) broken += found.first;
   std::printf(
-      "%lld launches, %lld of them refused, %lld converted; %lld fixes of %zu rules asked again, %lld repairs (%lld "
+      "%lld launches, %lld of them refused, %lld converted; %lld fixes of %zu rules asked again, %lld of them promise a forecast, %lld repairs (%lld "
       "run then), %lld "
       "break a law\n",
       static_cast<long long>(tally.launches), static_cast<long long>(tally.refused),
       static_cast<long long>(tally.conversions), static_cast<long long>(tally.fixes), tally.by_rule.size(),
-      static_cast<long long>(tally.repairs), static_cast<long long>(tally.mended), static_cast<long long>(broken));
+      static_cast<long long>(tally.promises), static_cast<long long>(tally.repairs), static_cast<long long>(tally.mended), static_cast<long long>(broken));
   for (const auto& [what, found] : tally.broken) {
     if (show-- <= 0) break;
     std::printf("---- %lld times: %s\n%s\n", static_cast<long long>(found.first), what.c_str(), found.second.c_str());
