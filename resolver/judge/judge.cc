@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/engine/repeats.h"
 #include "resolver/judge/launcher_words.h"
 #include "resolver/judge/loongforge_parts.h"
 #include "resolver/judge/missing_inputs.h"
@@ -49,6 +50,7 @@ JudgedConfig Judge(ReadConfig read) {
   judged.gpu = std::move(read.gpu);
   judged.verdicts = VerdictsOf(judged.run.findings);
   for (const ParseFinding& parse : reading.parsed.findings) judged.verdicts.Add(parse.finding);
+  DropRepeats(&judged.run.findings);
   SortForPeople(&judged.run.findings);
 
   const auto leave = [&judged](std::string what) { judged.not_judged.push_back(std::move(what)); };

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "resolver/engine/repeats.h"
 #include "resolver/pipeline/memory_fixes.h"
 
 namespace flightplan {
@@ -265,9 +266,10 @@ NormalizedIntent WithPatch(NormalizedIntent intent, const Patch& patch) {
 
 void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
   std::vector<Finding>& findings = plan->run.findings;
-  if (!OffersFixes(plan->intent.view, &findings)) return NameRoomy(std::nullopt, plan);
   FixTrial trial;
   trial.now = OutcomeOf(findings, &plan->estimate, ComparedUs(*plan));
+  DropRepeats(&findings);
+  if (!OffersFixes(plan->intent.view, &findings)) return NameRoomy(std::nullopt, plan);
   trial.config = &plan->decided.config;
   trial.roomy = &plan->roomy;
   trial.ask = [&](const Patch& patch) -> std::optional<FixOutcome> {

@@ -1,0 +1,73 @@
+#include "resolver/engine/repeats.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/strip.h"
+
+namespace flightplan {
+namespace {
+
+// The first says nothing new beside the second. A fix of the second mends both.
+constexpr std::pair<absl::string_view, absl::string_view> kRepeats[] = {
+    {"mesh.world-divisible", "mlm.world-divisible"},
+    {"mesh.world-divisible", "dp.world-divisible"},
+    {"mesh.hier-cp-product", "mlm.hier-cp-product"},
+    {"mesh.vpp-needs-pp", "mlm.interleaved-needs-pp2"},
+    {"mesh.vpp-needs-pp", "mlm.interleaved-no-overlap-needs-pp3"},
+    {"ep.requires-moe", "mlm.ep-needs-experts"},
+    {"pp-layout.stages-divisible-by-pp", "mlm.layout-stages-divisible"},
+    {"cuda-graph.full-iter-no-modules", "mlm.cg-full-iter-modules"},
+    // Full recompute has a method and a number of layers, which the overlap refuses one by one.
+    {"ep-overlap.no-recompute-method", "ep-overlap.no-full-recompute"},
+    {"ep-overlap.no-recompute-num-layers", "ep-overlap.no-full-recompute"},
+    {"ep-overlap.no-recompute-num-layers", "ep-overlap.no-recompute-method"},
+    // Which selective recompute does not take either.
+    {"ep-overlap.no-recompute-method", "mlm.selective-no-method"},
+    {"ep-overlap.no-recompute-method", "recompute.selective-no-method"},
+    {"ep-overlap.no-recompute-num-layers", "recompute.selective-no-num-layers"},
+};
+
+// Checks that Bridge makes itself, before Megatron Core makes them.
+constexpr absl::string_view kBridge = "bridge-";
+
+bool IsListed(absl::string_view rule, absl::string_view other) {
+  return std::find(std::begin(kRepeats), std::end(kRepeats), std::pair(rule, other)) != std::end(kRepeats);
+}
+
+bool SamePatch(const Patch& a, const Patch& b) {
+  return a.size() == b.size() && std::all_of(a.begin(), a.end(), [&](const Assignment& x) {
+           return std::any_of(b.begin(), b.end(), [&](const Assignment& y) {
+             return x.knob == y.knob && x.env_var == y.env_var && x.value == y.value;
+           });
+         });
+}
+
+}  // namespace
+
+bool Repeats(absl::string_view rule, absl::string_view other) {
+  if (IsListed(rule, other)) return true;
+  if (!absl::ConsumePrefix(&other, kBridge)) return false;
+  return rule == other || IsListed(absl::StripPrefix(rule, kBridge), other);
+}
+
+void DropRepeats(std::vector<Finding>* findings) {
+  for (auto at = findings->begin(); at != findings->end();) {
+    const auto said = std::find_if(findings->begin(), findings->end(), [&](const Finding& other) {
+      return other.severity <= at->severity && Repeats(at->rule_id, other.rule_id);
+    });
+    if (said == findings->end()) {
+      ++at;
+      continue;
+    }
+    for (Patch& fix : at->fixes) {
+      const bool known = std::any_of(said->fixes.begin(), said->fixes.end(),
+                                     [&](const Patch& offered) { return SamePatch(offered, fix); });
+      if (!known) said->fixes.push_back(std::move(fix));
+    }
+    at = findings->erase(at);
+  }
+}
+
+}  // namespace flightplan
