@@ -208,6 +208,23 @@ TEST(Dispatcher, BackendWithoutFlexIsSaid) {
   EXPECT_EQ(Dispatcher(Plan(intent)), "deepep");
 }
 
+// Whether a backend is installed is no reason where none would run.
+TEST(Dispatcher, SaysWhyNoBackendRuns) {
+  const auto reason = [](const NormalizedIntent& intent) {
+    return Find(Plan(intent), Knob::moe_token_dispatcher_type)->reason;
+  };
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "l40s", 64, {.ep = 8}, 512);
+  intent.env.capabilities_known = false;  // as where the stack's own image stands for what was not said
+  EXPECT_EQ(reason(intent), "no NVLink between the GPUs, which the flex backends need");
+  intent = Intent("deepseek-v3", "gb200-nvl72", 1024, {.pp = 4, .ep = 128}, 8192);
+  intent.env.capabilities_known = false;
+  EXPECT_EQ(reason(intent), "EP 128 exceeds the NVLink domain of 72 GPUs");
+  intent = Intent("qwen3-30b-a3b", "h100", 64, {.ep = 8}, 512);
+  intent.env.capabilities_known = false;
+  intent.env.capabilities.clear();
+  EXPECT_EQ(reason(intent).substr(0, 17), "not known whether");
+}
+
 TEST(Dispatcher, HangsOnFabricAndCapabilities) {
   NormalizedIntent intent = Intent("deepseek-v3", "h100", 1024, {.tp = 2, .pp = 8, .vpp = 4, .ep = 64}, 8192);
   EXPECT_EQ(Dispatcher(Plan(intent)), "hybridep");

@@ -29,6 +29,7 @@ std::string Share(double ratio) { return absl::StrCat(std::lround(ratio * 100), 
 bool HybridepUsable(D d) { return d.f.hybridep && HybridepRuns(d); }
 bool DeepepUsable(D d) { return d.f.deepep && DeepepRuns(d); }
 bool NoneUsable(D d) { return !HybridepUsable(d) && !DeepepUsable(d); }
+bool OneWouldRun(D d) { return HybridepRuns(d) || DeepepRuns(d); }
 // And between nodes.
 bool HybridepCrosses(D d) { return HybridepUsable(d) && !HybridepFailsBetweenNodes(d.f); }
 bool DeepepCrosses(D d) { return DeepepUsable(d) && !DeepepFailsBetweenNodes(d.f); }
@@ -36,8 +37,6 @@ bool DeepepCrosses(D d) { return DeepepUsable(d) && !DeepepFailsBetweenNodes(d.f
 bool PartialRack(D d) { return d.f.rack_scale && d.f.ep_domains > 1; }
 bool InsideDomain(D d) { return !d.f.ep_crosses_domain; }
 
-constexpr char kNotKnown[] =
-    "not known whether deepep or hybridep is installed; a missing backend fails at model build";
 constexpr Other kNameTheInstalled = {"flex", "name the installed backends as capabilities to let it be considered"};
 
 // Each row's value: the backend, "alltoall" for the dispatcher without one.
@@ -55,23 +54,16 @@ constexpr Row kBackends[] = {
      .why = "full-iteration graphs need a dispatcher that never waits on the host for token counts",
      .basis = Basis::kRecipes,
      .cites = {evidence::kHybridepRecipes}},
-    {.when = [](D d) { return NoneUsable(d) && !d.intent.env.capabilities_known && PartialRack(d); },
+    {.when = [](D d) { return d.f.domain <= 1; },
      .value = "alltoall",
-     .why = kNotKnown,
-     .cites = {evidence::kPartialRack},
-     .other = kNameTheInstalled},
-    {.when = [](D d) { return NoneUsable(d) && !d.intent.env.capabilities_known; },
-     .value = "alltoall",
-     .why = kNotKnown,
-     .other = kNameTheInstalled},
-    {.when = [](D d) { return NoneUsable(d) && d.f.domain <= 1; },
-     .value = "alltoall",
-     .why = "no NVLink between the GPUs",
-     .other = kNameTheInstalled},
+     .why = "no NVLink between the GPUs, which the flex backends need"},
     {.when = [](D d) { return NoneUsable(d) && PartialRack(d); },
      .value = "alltoall",
      .why = [](D d) { return absl::StrCat("EP ", d.f.ep, " exceeds the NVLink domain of ", d.f.domain, " GPUs"); },
-     .cites = {evidence::kPartialRack},
+     .cites = {evidence::kPartialRack}},
+    {.when = [](D d) { return NoneUsable(d) && !d.intent.env.capabilities_known && OneWouldRun(d); },
+     .value = "alltoall",
+     .why = "not known whether deepep or hybridep is installed; a missing backend fails at model build",
      .other = kNameTheInstalled},
     {.when = NoneUsable, .value = "alltoall", .why = "no flex backend is usable here", .other = kNameTheInstalled},
     {.when = [](D d) { return AlltoallMovesAsLittle(d.f); },
