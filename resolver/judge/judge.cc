@@ -22,6 +22,9 @@ JudgedConfig Judge(ReadConfig read) {
   judged.run = Run(std::move(read.config), env);
   AddParts(reading.parsed, env, &judged.run);
   WeighedConfig weighed = WeighConfig({&read.gpu, reading.parsed.unknown, &reading.parsed.others}, &judged.run);
+  if (!read.gpu_fault.empty() && weighed.standing.missing_input == "hardware.gpu") {
+    weighed.not_judged = "memory: the GPU is not known";
+  }
   judged.model = std::move(weighed.model);
   judged.outcome =
       OutcomeOf(judged.run.findings, weighed.estimate.has_value() ? &*weighed.estimate : nullptr, /*step_us=*/0);

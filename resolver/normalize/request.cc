@@ -249,7 +249,11 @@ HardwareFacts ReadHardware(const v1::Hardware& m, const Catalog& catalog, Enviro
   } else if (auto gpu = catalog.FindGpu(m.gpu()); gpu.ok()) {
     facts.gpu = **gpu;
   } else {
-    violations->Add("hardware.gpu", gpu.status());
+    // What is decided hangs on the GPU: there is no answer to half of the question.
+    violations->Add("hardware.gpu",
+                    absl::StrCat(gpu.status().message(),
+                                 " (ListGpus has them all). A GPU of your own is described by its numbers in a site's "
+                                 "catalogue; ValidateConfig judges a finished configuration without it"));
   }
   CheckRange("hardware.gpu_count", m.gpu_count(), kMaxGpus, violations);
   ReadFabric(m.fabric(), &facts.gpu, &facts.transport, violations);
