@@ -159,16 +159,6 @@ bool ContainsWord(absl::string_view text, absl::string_view word) {
   return absl::StrContains(absl::AsciiStrToLower(text), absl::AsciiStrToLower(word));
 }
 
-std::string WithThousands(int64_t number) {
-  std::string digits = absl::StrCat(number);
-  const size_t first = number < 0 ? 1 : 0;
-  for (size_t at = digits.size(); at > first + 3;) {
-    at -= 3;
-    digits.insert(at, 1, ',');
-  }
-  return digits;
-}
-
 std::string ParameterText(int64_t count) {
   const bool billions = count >= 1'000'000'000;
   const double number = static_cast<double>(count) / (billions ? 1e9 : 1e6);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "resolver/base/thousands.h"
 
 namespace flightplan::cli {
 
@@ -35,9 +36,9 @@ std::string ToAscii(absl::string_view text);
 // ASCII letters of either case are the same. An empty word is in every text.
 bool ContainsWord(absl::string_view text, absl::string_view word);
 
-std::string WithThousands(int64_t number);  // 1,024
-std::string ParameterText(int64_t count);   // 671 B, 30.5 B, 560 M
-std::string GibNumber(double bytes);        // 71, 4.2, 0.03
+using flightplan::WithThousands;
+std::string ParameterText(int64_t count);  // 671 B, 30.5 B, 560 M
+std::string GibNumber(double bytes);       // 71, 4.2, 0.03
 std::string PercentText(double ratio);      // 27 %, 3.4 %
 
 }  // namespace flightplan::cli

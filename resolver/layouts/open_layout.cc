@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/thousands.h"
 #include "resolver/base/work.h"
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/layout_search.h"
@@ -112,9 +113,9 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
   }
   const SearchStatistics& s = found.statistics;
   if (answers.plans.empty()) {
-    std::string seen = s.layouts == 0 ? absl::StrCat("no sizes divide ", intent.gpu_count,
-                                                     " GPUs and a global batch of ", intent.workload.global_batch_size)
-                                      : absl::StrCat(s.layouts, " legal layouts searched, none fits and is accepted");
+    std::string seen = s.layouts == 0 ? absl::StrCat("no sizes divide ", WithThousands(intent.gpu_count), " GPUs and a global batch of ",
+                                                     WithThousands(intent.workload.global_batch_size))
+                                      : absl::StrCat(WithThousands(s.layouts), " legal layouts searched, none fits and is accepted");
     FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolvedPlan plain, Resolve(intent, evidence));
     const absl::string_view needs = IsRefused(plain)
                                         ? "first what the other errors here need: they may refuse every layout"
@@ -123,8 +124,9 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
   }
   const auto chosen = answers.plans.begin();
   const bool moe = search.shape.is_moe();
-  std::string seen = absl::StrCat("the layout was left open: ", s.space, " candidates in ", s.layouts,
-                                  " layouts searched, ", s.judged, " judged in full");
+  std::string seen = absl::StrCat("the layout was left open: ", WithThousands(s.space), " candidates in ",
+                                  WithThousands(s.layouts), " layouts searched, ", WithThousands(s.judged),
+                                  " judged in full");
   if (s.stopped) absl::StrAppend(&seen, "; the search ended at its limit of work, so a better one may exist");
   std::string needs = absl::StrCat("chosen: ", LayoutText(chosen->sizes, moe));
   const auto name = [&](absl::string_view what, std::vector<PlanAnswer>::const_iterator other) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/thousands.h"
 
 namespace flightplan {
 namespace {
@@ -134,12 +135,12 @@ PlanList Planner::TakeList() {
   if (!list_.plans.empty() || total.stopped) return std::move(list_);
   if (total.layouts == 0) {
     Found("plan.no-legal-layout", Severity::kError,
-          absl::StrCat("no sizes divide ", intent_.gpu_count, " GPUs and a global batch of ",
-                       intent_.workload.global_batch_size),
+          absl::StrCat("no sizes divide ", WithThousands(intent_.gpu_count), " GPUs and a global batch of ",
+                       WithThousands(intent_.workload.global_batch_size)),
           "a GPU count and a batch with common divisors; fewer given sizes");
   } else {
     Found("plan.nothing-fits", Severity::kError,
-          absl::StrCat(total.layouts, " legal layouts on ", intent_.gpu_count,
+          absl::StrCat(WithThousands(total.layouts), " legal layouts on ", WithThousands(intent_.gpu_count),
                        " GPUs, none of which fits and is accepted"),
           "more GPUs, a larger memory, a shorter sequence, or fewer given sizes");
   }
