@@ -966,5 +966,47 @@ TEST(ResolveConfig, VirtualStagesThatALayoutContradictsAreRefused) {
   EXPECT_EQ(fields(2), (std::set<std::string>()));
 }
 
+// The logits of a long sequence take most of the memory: half of them is still too much.
+TEST(ResolveConfig, AMemoryFixMayTakeMoreThanHalfAway) {
+  v1::ResolveConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_model()->set_name("gpt-oss-120b");
+  request.mutable_hardware()->set_gpu("b200");
+  request.mutable_hardware()->set_gpu_count(64);
+  request.mutable_workload()->set_seq_length(131072);
+  request.mutable_workload()->set_global_batch_size(64);
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(1);
+  request.mutable_layout()->set_expert_model_parallel_size(8);
+  v1::ResolveConfigResponse answer;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &answer).ok());
+  const auto lacks = std::find_if(answer.findings().begin(), answer.findings().end(),
+                                  [](const v1::Finding& finding) { return finding.rule_id() == "fit.memory"; });
+  ASSERT_NE(lacks, answer.findings().end());
+  ASSERT_GT(lacks->fixes_size(), 0);
+  EXPECT_EQ(lacks->fixes(0).knobs(0).name(), "context_parallel_size");
+  EXPECT_GT(lacks->fixes(0).knobs(0).value().int_value(), 2);
+}
+
+// No rank holds a quarter of an expert, so nothing is said of what it would take.
+TEST(ResolveConfig, ExpertsThatDoNotDivideHaveNoForecast) {
+  v1::ResolveConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_model()->set_name("mixtral-8x7b");
+  request.mutable_hardware()->set_gpu("h100");
+  request.mutable_hardware()->set_gpu_count(256);
+  request.mutable_workload()->set_seq_length(4096);
+  request.mutable_workload()->set_global_batch_size(2048);
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  request.mutable_layout()->set_pipeline_model_parallel_size(4);
+  request.mutable_layout()->set_expert_model_parallel_size(32);
+  v1::ResolveConfigResponse answer;
+  ASSERT_TRUE(TestResolver().ResolveConfig(request, &answer).ok());
+  EXPECT_FALSE(answer.will_run());
+  EXPECT_EQ(answer.estimate().stages_size(), 0);
+  EXPECT_FALSE(answer.estimate().has_step_time_us());
+  EXPECT_EQ(answer.estimate().fit(), v1::FIT_VERDICT_UNKNOWN);
+}
+
 }  // namespace
 }  // namespace flightplan

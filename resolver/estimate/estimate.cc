@@ -25,6 +25,9 @@ EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<Model
   if (placement.data_parallel_size == 0 || (intent.model.is_moe() && placement.expert_data_parallel_size == 0))
     return plan;
   if (!shape.has_value()) return plan;
+  // A rank would hold a share of them that no run has.
+  const int64_t ep = std::max<int64_t>(1, config.Get(Knob::expert_model_parallel_size).integer());
+  if (shape->experts % ep != 0) return plan;
   plan.layout = StagesOf(*shape, config, std::move(known));
   Candidate candidate = CandidateOf(config, intent.env, *shape, plan.layout);
   const auto conf = vars.find("PYTORCH_CUDA_ALLOC_CONF");

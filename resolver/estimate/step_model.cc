@@ -45,6 +45,7 @@ std::optional<StepForecast> StepModel::Forecast(const Candidate& candidate) cons
   const int64_t dense = int64_t{candidate.tp} * candidate.pp * candidate.cp;
   const int64_t expert = int64_t{candidate.etp} * candidate.ep * candidate.pp;
   if (candidate.gpus % dense != 0 || candidate.gpus % expert != 0) return std::nullopt;
+  if (shape_.experts % std::max(1, candidate.ep) != 0) return std::nullopt;
   if (candidate.global_batch_size <= 0 || candidate.seq_length <= 0) return std::nullopt;
   StepForecast forecast;
   if (!ForecastStep(work_, candidate, rates_, &forecast) && forecast.is_finite()) return std::nullopt;

@@ -159,8 +159,12 @@ void AddExecution(const Config& c, std::vector<Patch>* out) {
   AddOptimizerOffload(c, out);
 }
 
+constexpr int64_t kMostTimes = 8;           // of a parallel size, in one fix
+constexpr int64_t kMostTensorParallel = 8;  // GPUs of a node of any kind
+
 void AddLayouts(const Config& c, std::vector<Patch>* out) {
   const int64_t pp = SizeIn(c, K::pipeline_model_parallel_size), tp = SizeIn(c, K::tensor_model_parallel_size);
+  const int64_t cp = SizeIn(c, K::context_parallel_size);
   const int64_t ep = SizeIn(c, K::expert_model_parallel_size), experts = c.Get(K::num_moe_experts).integer();
   const Value& vpp = c.Get(K::virtual_pipeline_model_parallel_size);
   const bool own_layout = !c.Get(K::pipeline_model_parallel_layout).is_none();
@@ -175,7 +179,13 @@ void AddLayouts(const Config& c, std::vector<Patch>* out) {
           {Set(K::pipeline_model_parallel_size, Value(2 * pp)), Set(K::virtual_pipeline_model_parallel_size, half)});
     }
   }
-  out->push_back({Set(K::tensor_model_parallel_size, Value(2 * tp)), Set(K::sequence_parallel, Value(true))});
+  // Long sequences take more than half away: their logits are as long as they are.
+  for (int64_t times = 2; times <= kMostTimes; times *= 2) {
+    if (times == 2 || times * tp <= kMostTensorParallel) {
+      out->push_back({Set(K::tensor_model_parallel_size, Value(times * tp)), Set(K::sequence_parallel, Value(true))});
+    }
+    out->push_back({Set(K::context_parallel_size, Value(times * cp))});
+  }
   if (ep > 1 && ep % 2 == 0 && !own_layout) {  // the grid that more stages need
     out->push_back(
         {Set(K::pipeline_model_parallel_size, Value(2 * pp)), Set(K::expert_model_parallel_size, Value(ep / 2))});
