@@ -155,6 +155,25 @@ TEST(ValidateConfig, AMemoryFixSaysWhatItCostsTheStep) {
   EXPECT_TRUE(absl::EndsWith(change("vr200-nvl"), "GiB, the step's change is not known")) << change("vr200-nvl");
 }
 
+// Notes about the script's words stand before its faults in the text, not in the answer.
+TEST(ValidateConfig, SaysTheWorstFirst) {
+  const v1::ValidateConfigResponse answer =
+      JudgedLaunch("--save $HERE --data-path $1 --num-experts 8 --tensor-model-parallel-size 3 --num-layers 5");
+  EXPECT_GT(answer.findings_size(), 2);
+  EXPECT_TRUE(std::is_sorted(answer.findings().begin(), answer.findings().end(),
+                             [](const v1::Finding& a, const v1::Finding& b) { return a.severity() < b.severity(); }));
+}
+
+// A list of one for its member is nothing that a person would see.
+TEST(ValidateConfig, AChangeOfATypeAloneIsNoChange) {
+  const v1::ValidateConfigResponse answer =
+      JudgedLaunch("--num-experts 8 --moe-router-load-balancing-type aux_loss --sequence-parallel");
+  std::set<std::string> changed;
+  for (const v1::EffectiveChange& change : answer.effective_changes()) changed.insert(change.name());
+  EXPECT_EQ(changed.count("sequence_parallel"), 1U);
+  EXPECT_EQ(changed.count("moe_router_load_balancing_type"), 0U);
+}
+
 TEST(ValidateConfig, JudgesWhichCpusTheLauncherGivesTheRanks) {
   const auto said = [](const std::string& launcher, const std::string& gpu, const std::string& torch) {
     v1::ValidateConfigRequest request;
@@ -719,7 +738,7 @@ TEST(ValidateConfig, AGpuThatIsNotKnownLeavesTheRulesJudged) {
   request.mutable_arguments()->add_values("--tensor-model-parallel-size=3");
   v1::ValidateConfigResponse response;
   ASSERT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
-  EXPECT_EQ(Errors(response.findings()).count("mesh.world-divisible"), 1);
+  EXPECT_EQ(Errors(response.findings()).count("mlm.world-divisible"), 1);
   EXPECT_EQ(response.memory().fit(), v1::FIT_VERDICT_UNKNOWN);
   EXPECT_EQ(response.memory().missing_input(), "hardware.gpu");
   const auto told =
@@ -748,7 +767,7 @@ TEST(ValidateConfig, JudgesNothingByAValueThatOnlyARunWouldKnow) {
   (*request.mutable_env())["M"] = "3";
   v1::ValidateConfigResponse judged;
   ASSERT_TRUE(TestResolver().ValidateConfig(request, &judged).ok());
-  EXPECT_EQ(Errors(judged.findings()).count("mlm.gbs-divisible"), 1u);
+  EXPECT_EQ(Errors(judged.findings()).count("mlm.num-microbatches-divisible"), 1u);
 }
 
 // $EXTRA may say any of the sizes once more: what rests on them is neither passed nor refused.

@@ -153,8 +153,9 @@ std::string LayoutLine(const ResolvePage& page, const Terminal& terminal) {
     if (layout.ep_domain_count() > 1) absl::StrAppend(&experts, " over ", layout.ep_domain_count(), " NVLink domains");
     parts.push_back(absl::StrCat("experts ", experts));
   }
-  parts.push_back(
-      absl::StrCat(WithThousands(layout.microbatch_count()), " microbatches of ", sizes.micro_batch_size()));
+  parts.push_back(absl::StrCat(WithThousands(layout.microbatch_count()),
+                               layout.microbatch_count() == 1 ? " microbatch of " : " microbatches of ",
+                               sizes.micro_batch_size()));
   return Lines("layout", parts, kPartGap, terminal);
 }
 
@@ -213,11 +214,13 @@ std::string MemoryBar(const v1::Estimate& estimate, const Terminal& terminal) {
       return absl::StrCat(GibNumber(r.value()), " (", GibNumber(r.low()), "..", GibNumber(r.high()), ")");
     };
     std::string shown = absl::StrCat("allocated ", range(worst->allocated_bytes()));
-    if (worst->has_device_bytes()) absl::StrAppend(&shown, ", nvidia-smi will show ", range(worst->device_bytes()));
+    // What runs out of memory is seen by nobody.
+    const bool seen = worst->has_device_bytes() && estimate.fit() != v1::FIT_VERDICT_DOES_NOT_FIT;
+    if (seen) absl::StrAppend(&shown, ", nvidia-smi will show ", range(worst->device_bytes()));
     out += Line("", shown, terminal);
     // The free part of the bar is more than that leaves.
     constexpr double kRead = 1 << 30;
-    if (worst->has_device_bytes() && worst->device_bytes().value() > worst->total_bytes().value() + kRead) {
+    if (seen && worst->device_bytes().value() > worst->total_bytes().value() + kRead) {
       out += Line("", "(that counts blocks which PyTorch keeps for reuse, so it leaves less free)", terminal);
     }
   }

@@ -14,12 +14,19 @@ namespace {
 constexpr size_t kAnswerRoom = size_t{48} << 10;  // most answers need less
 constexpr size_t kSmallAnswerRoom = size_t{8} << 10;
 
-// Calls `put` with each finding, the reader's first, and the place in the input that it points at; null: none.
+// Calls `put` with each finding and the place in the input that it points at (null: none): the worst first, of those
+// the reader's.
 template <class Put>
 void ForEachFinding(const JudgedConfig& judged, Put put) {
   const ParseResult& parsed = judged.reading.parsed;
-  for (const ParseFinding& parse : parsed.findings) put(parse.finding, &parse.at);
-  for (const Finding& finding : judged.run.findings) put(finding, PlaceOf(finding, parsed.knobs));
+  for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kInfo}) {
+    for (const ParseFinding& parse : parsed.findings) {
+      if (parse.finding.severity == severity) put(parse.finding, &parse.at);
+    }
+    for (const Finding& finding : judged.run.findings) {
+      if (finding.severity == severity) put(finding, PlaceOf(finding, parsed.knobs));
+    }
+  }
 }
 
 void PutPlaced(int field, const Finding& finding, const SourcePosition* at, const JudgedConfig& judged, WireWriter* w) {
@@ -89,7 +96,7 @@ ConfigAnswer AnswerOf(const JudgedConfig& judged, const RepairedConfig* repaired
   });
   if (view == View::kFull) {
     PutConfig(R::kConfigFieldNumber, run, /*decisions=*/{}, judged.reading.stated, &w);
-    for (const ConfigChange& change : run.changes) PutChange(R::kEffectiveChangesFieldNumber, change, &w);
+    PutChanges(R::kEffectiveChangesFieldNumber, run.changes, &w);
   }
   for (const std::string& what : judged.not_judged) w.PutText(R::kNotJudgedFieldNumber, what);
   w.Text(R::kDigestFieldNumber, answer.digest);

@@ -111,7 +111,7 @@ ConfigAnswer AnswerOf(const ResolvedPlan& plan, AnswerOrigin origin, absl::strin
     AddFound(finding, &answer);
   }
   if (full) {
-    for (const ConfigChange& change : run.changes) PutChange(R::kEffectiveChangesFieldNumber, change, &w);
+    PutChanges(R::kEffectiveChangesFieldNumber, run.changes, &w);
   }
   if (plan.intent.view >= View::kBasic) {
     PutForecast(R::kEstimateFieldNumber, plan, &w);

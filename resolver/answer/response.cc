@@ -180,16 +180,19 @@ void PutFinding(int field, const Finding& finding, const InputPlace* place, Wire
   });
 }
 
-void PutChange(int field, const ConfigChange& change, WireWriter* w) {
+void PutChanges(int field, const std::vector<ConfigChange>& changes, WireWriter* w) {
   using M = v1::EffectiveChange;
-  w->PutMessage(field, [&] {
-    w->Text(M::kRuleIdFieldNumber, change.rule_id);
-    PutName(M::kNameFieldNumber, change.knob, change.env_var, w);
-    PutValue(M::kFromFieldNumber, change.from, w);
-    PutValue(M::kToFieldNumber, change.to, w);
-    w->Bool(M::kOverridesCallerFieldNumber, change.overrides_caller);
-    PutSource(M::kSourceFieldNumber, change.source, "", w);
-  });
+  for (const ConfigChange& change : changes) {
+    if (change.from.is_list() != change.to.is_list() && change.from.ToText() == change.to.ToText()) continue;
+    w->PutMessage(field, [&] {
+      w->Text(M::kRuleIdFieldNumber, change.rule_id);
+      PutName(M::kNameFieldNumber, change.knob, change.env_var, w);
+      PutValue(M::kFromFieldNumber, change.from, w);
+      PutValue(M::kToFieldNumber, change.to, w);
+      w->Bool(M::kOverridesCallerFieldNumber, change.overrides_caller);
+      PutSource(M::kSourceFieldNumber, change.source, "", w);
+    });
+  }
 }
 
 void PutDecision(int field, const Decision& decision, WireWriter* w) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -29,7 +30,8 @@ struct InputPlace {
 void PutValue(int field, const Value& value, WireWriter* w);
 void PutFinding(int field, const Finding& finding, const InputPlace* place, WireWriter* w);  // null: no place
 void PutFix(int field, const Patch& patch, WireWriter* w);
-void PutChange(int field, const ConfigChange& change, WireWriter* w);
+// Without those that change a value's type alone: a list of one for its member.
+void PutChanges(int field, const std::vector<ConfigChange>& changes, WireWriter* w);
 void PutDecision(int field, const Decision& decision, WireWriter* w);
 void PutLaunch(int field, const Launch& launch, WireWriter* w);
 void PutAbSuggestion(int field, const AbSuggestion& ab, const Launch& other, WireWriter* w);

@@ -14,6 +14,8 @@ constexpr std::pair<absl::string_view, absl::string_view> kRepeats[] = {
     {"mesh.world-divisible", "mlm.world-divisible"},
     {"mesh.world-divisible", "dp.world-divisible"},
     {"mesh.hier-cp-product", "mlm.hier-cp-product"},
+    {"mlm.bf16-xor-fp16", "mlm.fp16-xor-bf16"},
+    {"precision.fp16-and-bf16", "mlm.fp16-xor-bf16"},
     {"mesh.vpp-needs-pp", "mlm.interleaved-needs-pp2"},
     {"mesh.vpp-needs-pp", "mlm.interleaved-no-overlap-needs-pp3"},
     {"ep.requires-moe", "mlm.ep-needs-experts"},
@@ -29,11 +31,17 @@ constexpr std::pair<absl::string_view, absl::string_view> kRepeats[] = {
     {"ep-overlap.no-recompute-num-layers", "recompute.selective-no-num-layers"},
 };
 
+// The same where both have one fix: the batch of the evaluation is the training's where nobody gave one.
+constexpr std::pair<absl::string_view, absl::string_view> kRepeatsByFix[] = {
+    {"mlm.gbs-divisible", "mlm.num-microbatches-divisible"},
+};
+
 // Checks that Bridge makes itself, before Megatron Core makes them.
 constexpr absl::string_view kBridge = "bridge-";
 
-bool IsListed(absl::string_view rule, absl::string_view other) {
-  return std::find(std::begin(kRepeats), std::end(kRepeats), std::pair(rule, other)) != std::end(kRepeats);
+template <class Table>
+bool Lists(const Table& table, absl::string_view rule, absl::string_view other) {
+  return std::find(std::begin(table), std::end(table), std::pair(rule, other)) != std::end(table);
 }
 
 bool SamePatch(const Patch& a, const Patch& b) {
@@ -44,18 +52,28 @@ bool SamePatch(const Patch& a, const Patch& b) {
          });
 }
 
-}  // namespace
+bool SameFixes(const Finding& a, const Finding& b) {
+  return std::equal(a.fixes.begin(), a.fixes.end(), b.fixes.begin(), b.fixes.end(), SamePatch);
+}
 
 bool Repeats(absl::string_view rule, absl::string_view other) {
-  if (IsListed(rule, other)) return true;
+  if (Lists(kRepeats, rule, other)) return true;
   if (!absl::ConsumePrefix(&other, kBridge)) return false;
-  return rule == other || IsListed(absl::StripPrefix(rule, kBridge), other);
+  return rule == other || Lists(kRepeats, absl::StripPrefix(rule, kBridge), other);
 }
+
+// Whether the finding says nothing that the other does not say too.
+bool Repeats(const Finding& finding, const Finding& other) {
+  return Repeats(finding.rule_id, other.rule_id) ||
+         (Lists(kRepeatsByFix, finding.rule_id, other.rule_id) && SameFixes(finding, other));
+}
+
+}  // namespace
 
 void DropRepeats(std::vector<Finding>* findings) {
   for (auto at = findings->begin(); at != findings->end();) {
     const auto said = std::find_if(findings->begin(), findings->end(), [&](const Finding& other) {
-      return other.severity <= at->severity && Repeats(at->rule_id, other.rule_id);
+      return other.severity <= at->severity && Repeats(*at, other);
     });
     if (said == findings->end()) {
       ++at;

@@ -69,8 +69,10 @@ void DropWhatIsNotKnown(Reading* reading, RunResult* run) {
     more = absl::StrCat(" and ", spelled.size() - kMostNames, " more");
     spelled.resize(kMostNames);
   }
-  reading->not_judged.push_back(absl::StrCat("values that only a run would know, and ", dropped,
-                                             " findings that rest on them: ", absl::StrJoin(spelled, ", "), more));
+  const std::string resting =
+      dropped == 0 ? "" : absl::StrCat(", and ", dropped, dropped == 1 ? " finding" : " findings", " resting on them");
+  reading->not_judged.push_back(
+      absl::StrCat("values that only a run would know", resting, ": ", absl::StrJoin(spelled, ", "), more));
 }
 
 }  // namespace flightplan

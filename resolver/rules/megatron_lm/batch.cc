@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "resolver/base/integers.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"
@@ -33,8 +32,6 @@ bool Indivisible(F f, K batch, K micro, std::optional<int64_t> replicas) {
 bool NoEvalMicroBatch(F f) {
   return f.set(K::eval_micro_batch_size) && f.num(K::eval_micro_batch_size) == 0 && f.num(K::micro_batch_size) > 0;
 }
-
-std::string Unit(F f) { return absl::StrCat("data parallel size ", f.env().data_parallel_size.value_or(0)); }
 
 // The global batch rounded to the nearest multiples of one microbatch per replica.
 std::vector<Patch> RoundedBatch(F f) {
@@ -160,8 +157,7 @@ const Rule kRules[] = {
      .fix = [](F f) -> std::vector<Patch> {
        if (NoEvalMicroBatch(f)) return {Patch{{K::eval_micro_batch_size, "", Value(f.num(K::micro_batch_size))}}};
        return RoundedBatch(f);
-     },
-     .detail = [](F f) -> std::string { return Unit(f); }},
+     }},
     {.id = "mlm.rampup-iters",
      .area = "batch",
      .at = {Phase::kCliValidate, 1288},
@@ -259,8 +255,7 @@ const Rule kRules[] = {
                   Indivisible(f, K::global_batch_size, K::micro_batch_size, Replicas(f));
          },
      .needs = "the global batch must be a multiple of the micro batch times the data parallel size",
-     .fix = [](F f) -> std::vector<Patch> { return RoundedBatch(f); },
-     .detail = [](F f) -> std::string { return Unit(f); }},
+     .fix = [](F f) -> std::vector<Patch> { return RoundedBatch(f); }},
     {.id = "mlm.num-microbatches-min",
      .area = "batch",
      .at = {Phase::kCliValidate, 200389},
@@ -275,8 +270,7 @@ const Rule kRules[] = {
            return IsConstant(f) && divisible && count.has_value() && *count < 1;
          },
      .needs = "a step needs at least one microbatch",
-     .fix = [](F f) -> std::vector<Patch> { return RoundedBatch(f); },
-     .detail = [](F f) -> std::string { return Unit(f); }},
+     .fix = [](F f) -> std::vector<Patch> { return RoundedBatch(f); }},
     {.id = "mlm.rampup-ignored",
      .area = "batch",
      .kind = Kind::kChange,
