@@ -1,11 +1,14 @@
 #include "resolver/engine/repair.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_split.h"
 #include "resolver/catalog/defaults.h"
@@ -240,16 +243,105 @@ Repair Attempt(Config config, Environment env, const RepairOptions& options, Bri
   }
 }
 
-}  // namespace
+constexpr int kMostPruned = 200;  // runs of the rules for what follows
 
-Repair FindRepair(Config config, Environment env, const RepairOptions& options) {
+// Takes back what a later step made unnecessary, so that no word of the caller's is changed without need.
+class Pruning {
+ public:
+  Pruning(const Config& config, const Environment& env, const RepairOptions& options, Repair* repair)
+      : config_(config), env_(env), options_(options), repair_(*repair) {
+    for (const Finding& finding : repair_.left) left_.insert(finding.rule_id);
+  }
+
+  void Do() {
+    while (TakeBackOne() || TakeBackTwo()) {
+    }
+    Take(WithoutWhatIsSo());
+  }
+
+ private:
+  bool TakeBackOne() {
+    for (size_t i = 0; i < repair_.steps.size(); ++i) {
+      if (Take(Without({i}))) return true;
+    }
+    return false;
+  }
+  // One of them mends what the other breaks.
+  bool TakeBackTwo() {
+    for (size_t i = 0; i < repair_.steps.size(); ++i) {
+      for (size_t k = i + 1; k < repair_.steps.size(); ++k) {
+        if (Take(Without({i, k}))) return true;
+      }
+    }
+    return false;
+  }
+  std::vector<RepairStep> Without(std::initializer_list<size_t> left_out) const {
+    std::vector<RepairStep> steps;
+    for (size_t i = 0; i < repair_.steps.size(); ++i) {
+      if (std::find(left_out.begin(), left_out.end(), i) == left_out.end()) steps.push_back(repair_.steps[i]);
+    }
+    return steps;
+  }
+
+  bool Take(std::vector<RepairStep> steps) {
+    if (++runs_ > kMostPruned) return false;
+    Patch patch;
+    for (const RepairStep& step : steps) Merge(step.patch, &patch);
+    Config config = config_;
+    Environment env = env_;
+    ApplyPatch(patch, &config, &env);
+    const RunResult run = Run(std::move(config), std::move(env));
+    const auto fails = [&](const Finding& finding) {
+      return finding.severity == Severity::kError && left_.count(finding.rule_id) == 0 &&
+             (options_.counts == nullptr || options_.counts(finding));
+    };
+    if (std::any_of(run.findings.begin(), run.findings.end(), fails)) return false;
+    repair_.steps = std::move(steps);
+    repair_.patch = std::move(patch);
+    return true;
+  }
+
+  // Values that the caller's text has at the end as at the beginning.
+  std::vector<RepairStep> WithoutWhatIsSo() const {
+    std::set<Knob> so;
+    for (const Assignment& assignment : repair_.patch) {
+      const bool same = assignment.env_var.empty() && config_.Get(assignment.knob) == assignment.value;
+      if (same) so.insert(assignment.knob);
+    }
+    std::vector<RepairStep> steps;
+    for (RepairStep step : repair_.steps) {
+      std::erase_if(step.patch, [&](const Assignment& assignment) {
+        return assignment.env_var.empty() && so.count(assignment.knob) > 0;
+      });
+      if (!step.patch.empty()) steps.push_back(std::move(step));
+    }
+    return steps;
+  }
+
+  const Config& config_;
+  const Environment& env_;
+  const RepairOptions& options_;
+  Repair& repair_;
+  std::set<absl::string_view> left_;
+  int runs_ = 0;
+};
+
+Repair FindUnpruned(const Config& config, const Environment& env, const RepairOptions& options) {
   Repair repair = Attempt(config, env, options, Brings::kOtherAreas);
   if (repair.left.empty() || repair.steps.empty()) return repair;
   const Errors before = ErrorsOfArea(Run(config, env), "");
   const bool new_left = std::any_of(repair.left.begin(), repair.left.end(),
                                     [&](const Finding& finding) { return before.count(finding.rule_id) == 0; });
   // A repair that leaves an error of its own making is none: less is repaired, and nothing is broken.
-  return new_left ? Attempt(std::move(config), std::move(env), options, Brings::kNothing) : repair;
+  return new_left ? Attempt(config, env, options, Brings::kNothing) : repair;
+}
+
+}  // namespace
+
+Repair FindRepair(const Config& config, const Environment& env, const RepairOptions& options) {
+  Repair repair = FindUnpruned(config, env, options);
+  if (!repair.steps.empty()) Pruning(config, env, options, &repair).Do();
+  return repair;
 }
 
 }  // namespace flightplan

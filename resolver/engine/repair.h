@@ -35,7 +35,7 @@ inline constexpr size_t kMaxRepairRuns = 8000;  // of the rules, for all searche
 
 // A step is taken only when it removes its finding and brings no error of the same area that was not there. `config`
 // and `env` as for Run.
-Repair FindRepair(Config config, Environment env, const RepairOptions& options = {});
+Repair FindRepair(const Config& config, const Environment& env, const RepairOptions& options = {});
 
 // Sets the knobs as the caller's words, and the variables; None unsets a variable.
 void ApplyPatch(const Patch& patch, Config* config, Environment* env);

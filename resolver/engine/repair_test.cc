@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+
 #include "resolver/catalog/defaults.h"
 
 namespace flightplan {
@@ -51,6 +55,47 @@ TEST(FindRepair, AppliesFixesUntilNoErrorIsLeft) {
   EXPECT_FALSE(repair.steps.empty());
   ApplyPatch(repair.patch, &config, &env);
   EXPECT_EQ(ErrorCount(flightplan::Run(config, env)), 0u);
+}
+
+// The overlap needs virtual stages, which 63 microbatches do not divide into; once it is off, full recompute is no fault, and
+// no other dispatcher is needed.
+TEST(FindRepair, TakesBackWhatALaterStepMadeUnnecessary) {
+  Environment env;
+  env.target = Target::kMegatronLm;
+  env.te = Version::Parse("2.12.0");
+  env.torch = Version::Parse("2.9.0");
+  env.cc_major = 9;
+  env.world_size = 64;
+  Config config = Small(env);
+  for (const auto& [knob, value] : std::initializer_list<std::pair<Knob, Value>>{
+           {K::num_layers, Value(46)},
+           {K::num_moe_experts, Value(128)},
+           {K::tensor_model_parallel_size, Value(2)},
+           {K::pipeline_model_parallel_size, Value(4)},
+           {K::expert_model_parallel_size, Value(16)},
+           {K::overlap_moe_expert_parallel_comm, Value(true)},
+           {K::recompute_granularity, Value("full")},
+           {K::recompute_method, Value("uniform")},
+           {K::recompute_num_layers, Value(1)},
+           {K::pipeline_model_parallel_layout, Value("Et*12|t*12|t*12|t*10L")},
+           {K::bf16, Value(true)},
+           {K::seq_length, Value(4096)},
+           {K::max_position_embeddings, Value(4096)},
+           {K::micro_batch_size, Value(1)},
+           {K::global_batch_size, Value(504)}}) {
+    config.Set(knob, value, Origin::kCaller);
+  }
+  const Repair repair = FindRepair(config, env);
+  EXPECT_TRUE(repair.left.empty()) << repair.left[0].rule_id;
+  const auto changes = [&](Knob knob) {
+    return std::any_of(repair.patch.begin(), repair.patch.end(),
+                       [knob](const Assignment& a) { return a.env_var.empty() && a.knob == knob; });
+  };
+  EXPECT_TRUE(changes(K::overlap_moe_expert_parallel_comm));
+  for (const Knob kept : {K::recompute_granularity, K::recompute_method, K::pipeline_model_parallel_layout,
+                          K::moe_token_dispatcher_type, K::delay_wgrad_compute}) {
+    EXPECT_FALSE(changes(kept)) << Name(kept);
+  }
 }
 
 TEST(FindRepair, TouchesConvergenceOnlyWhereAllowed) {

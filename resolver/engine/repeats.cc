@@ -19,6 +19,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kRepeats[] = {
     {"mesh.vpp-needs-pp", "mlm.interleaved-needs-pp2"},
     {"mesh.vpp-needs-pp", "mlm.interleaved-no-overlap-needs-pp3"},
     {"ep.requires-moe", "mlm.ep-needs-experts"},
+    {"sp.ep-tp-needs-sp", "build.moe-tp-needs-sp"},
     {"pp-layout.stages-divisible-by-pp", "mlm.layout-stages-divisible"},
     {"cuda-graph.full-iter-no-modules", "mlm.cg-full-iter-modules"},
     // Full recompute has a method and a number of layers, which the overlap refuses one by one.

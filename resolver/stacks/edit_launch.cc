@@ -345,6 +345,7 @@ class ArgumentFile {
     if (!alone) {
       size_t from = all.begin;
       while (from > begin && IsBlank(text_[from - 1])) --from;
+      if (from == begin) from = all.begin;  // what comes behind keeps the line's indent
       return std::vector<TextEdit>{{from, all.end, ""}};
     }
     // The last line of a command has no backslash: the one before must lose its own.
