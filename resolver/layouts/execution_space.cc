@@ -67,8 +67,9 @@ void AddExchanges(const Asked& q, Dispatcher dispatcher, int64_t max_span, std::
   // Where it is open, the decisions hide part of an all-to-all behind the shared expert, and of nothing else.
   const bool shared = q.base.shared_expert_overlap && (shared_pinned || dispatcher == Dispatcher::kAllToAll);
   if (!pinned || !q.base.ep_overlap) exchanges->push_back({dispatcher, false, false, max_span, 0, shared});
-  const bool open =
-      q.Has(K::overlap_moe_expert_parallel_comm) && q.f.moe && !(shared_pinned && q.base.shared_expert_overlap);
+  const bool open = q.Has(K::overlap_moe_expert_parallel_comm) && q.f.moe &&
+                    !(shared_pinned && q.base.shared_expert_overlap) &&
+                    !q.intent.model.hybrid_layer_pattern.has_value();  // which has no schedule of it
   if (pinned ? !q.base.ep_overlap : !open) return;
   // What delayed weight gradients add to the overlap is measured between nothing and a loss
   // (decide/expert_overlap.cc), so they are no way to win here.
