@@ -124,6 +124,20 @@ std::string Decisions(const DecisionShares& shares) {
   return absl::StrCat(out, "\n");
 }
 
+// What can be had of it at all.
+std::string Ceilings(const DecisionShares& shares) {
+  std::string out =
+      "| decision | answers | other families' habit | the same question | with the layout |\n|---|---|---|---|---|\n";
+  for (const auto& [name, share] : shares) {
+    char text[200];
+    std::snprintf(text, sizeof(text), "| %s | %.1f | %.1f | %.1f | %.1f |\n", name.c_str(), share.all.percent(),
+                  share.ceiling.by_other_families.percent(), share.ceiling.by_question.percent(),
+                  share.ceiling.by_layout.percent());
+    out += text;
+  }
+  return absl::StrCat(out, "\n");
+}
+
 // What nvidia-smi shows, from what is allocated.
 std::string Device(const std::vector<DeviceError>& errors) {
   constexpr const char* kAll = "**all**";
@@ -196,6 +210,13 @@ std::string AccuracyPage(const AccuracyData& data) {
       "have "
       "no figure: they say what somebody wrote, not what ran.\n\n",
       Decisions(data.decisions),
+      "Publishers contradict one another, so that no rule agrees with all of them. *The same question*: what is "
+      "reached "
+      "by the most frequent answer to each question of model, GPU, precision and number of GPUs, learnt by heart with "
+      "the model's name; *with the layout*: where the parallel sizes and the microbatch are told apart, too (most such "
+      "questions were published once). *Other families' habit*: the most frequent answer that other families have on "
+      "the same GPU and precision, with EP inside or beyond the NVLink domain and with a pipeline or without.\n\n",
+      Ceilings(data.decisions),
       "## What a device shows, each family held out\n\nPyTorch's allocator keeps freed blocks, so that nvidia-smi "
       "shows "
       "more than was allocated. The most that it held in public runs, forecast from the most that was allocated by the "

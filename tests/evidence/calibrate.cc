@@ -108,7 +108,9 @@ void PrintDecisions(const DecisionShares& shares, std::map<std::string, double>*
     for (const auto& [family, tally] : share.families) {
       std::printf("  %s %.0f of %d", family.c_str(), tally.percent(), tally.total);
     }
-    std::printf("\n");
+    const Ceiling& most = share.ceiling;
+    std::printf("\n  %-12s any rule: by question %.1f, with the layout %.1f; counted in other families %.1f\n", "",
+                most.by_question.percent(), most.by_layout.percent(), most.by_other_families.percent());
     (*levels)[absl::StrCat("published-", name)] = share.published.percent();
     (*levels)[absl::StrCat("decisions-", name)] = share.all.percent();
   }

@@ -97,6 +97,7 @@ DecisionShares HeldOutDecisions(const Catalog& catalog, const std::vector<Recipe
                                 const std::vector<AbRow>& pairs, bool explain) {
   Fits fits(coefficients, rows, pairs);
   DecisionShares shares;
+  std::map<std::string, std::vector<Published>> published;
   for (const Recipe& recipe : recipes) {
     std::string why;
     std::optional<NormalizedIntent> intent = MakeIntent(catalog, recipe, &why);
@@ -112,11 +113,13 @@ DecisionShares HeldOutDecisions(const Catalog& catalog, const std::vector<Recipe
       const bool agrees = found->second.published == found->second.ours;
       DecisionShare& share = shares[name];
       Count(agrees, &share.all);
+      published[name].push_back(AsPublished(recipe, *intent, family, found->second.published));
       Count(agrees, &share.families[family]);
       if (HasFigure(recipe)) Count(agrees, &share.published);
       if (explain && !agrees) share.disagreements.push_back(Explain(recipe, *intent, plan, judged, found->second));
     }
   }
+  for (auto& [name, share] : shares) share.ceiling = CeilingOf(published[name]);
   return shares;
 }
 

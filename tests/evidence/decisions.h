@@ -7,6 +7,7 @@
 
 #include "tests/evidence/fit.h"
 #include "tests/recipes/agreement.h"
+#include "tests/recipes/ceiling.h"
 
 namespace flightplan {
 
@@ -23,6 +24,7 @@ struct Disagreement {
 struct DecisionShare {
   Tally published, all;                   // recipes that a figure was published for, and all
   std::map<std::string, Tally> families;  // of all
+  Ceiling ceiling;                        // of all
   std::vector<Disagreement> disagreements;
 };
 
