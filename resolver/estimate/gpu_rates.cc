@@ -146,6 +146,7 @@ GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& k) {
   constexpr double kScanSms = 148;  // of the B200
   rates.scan_us = k.scan_element_ps / kMicro * kScanSms / static_cast<double>(gpu.sm_count.value_or(kScanSms));
   rates.memory_us = PerByte(hbm * k.memory_share);
+  rates.experts_wait_for_buffer = generation == Generation::kHopper;
   rates.permute_us = PerByte(hbm * k.permute_share);
   rates.optimizer_us = PerByte(hbm * k.optimizer_share);
   const bool grace = gpu.host_link == "NVLink-C2C";

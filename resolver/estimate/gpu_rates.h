@@ -43,6 +43,7 @@ struct GpuRates {
   double attention_forward_us = 0, attention_backward_us = 0;
   AttentionCurve attention_forward, attention_backward;
   double memory_us = 0, permute_us = 0;  // per byte
+  bool experts_wait_for_buffer = false;  // an expert's weight gradient for its buffer, as measured on Hopper
   double scan_us = 0;                    // forward, per token and element of the state
   bool scan_measured = false;            // by rows of a profile, both passes
   double indexer_us = 0;  // forward, per token, key and element of a sparse attention's indexer; 0: not measured

@@ -211,12 +211,11 @@ void ModuleTimer::AddExperts(const MlpWork& mlp, size_t precision, LayerModules*
   const double per_expert = std::max(1.0, rows / local_experts);
   const double first = (mlp.gated ? 2 : 1) * mlp.expert_width / q, second = mlp.expert_width / q;
   Module& experts = m->experts;
-  const double few = k_.gemm_half_rows_grouped * rates_.ridge[precision] / per_expert, grouped = 1 / k_.gemm_grouped;
-  const Products up = ProductsOf(rows, in, first, precision, per_expert, few);
-  const Products down = ProductsOf(rows, second, in, precision, per_expert, few);
-  experts.fwd.matmul = (up.fwd + down.fwd) * grouped;
-  experts.bwd.matmul = (up.bwd + down.bwd) * grouped;
-  if (!Frozen()) experts.wgrad.matmul = (up.wgrad + down.wgrad) * grouped;
+  const Products up = ExpertProductsOf(rows, in, first, precision, per_expert);
+  const Products down = ExpertProductsOf(rows, second, in, precision, per_expert);
+  experts.fwd.matmul = up.fwd + down.fwd;
+  experts.bwd.matmul = up.bwd + down.bwd;
+  if (!Frozen()) experts.wgrad.matmul = up.wgrad + down.wgrad;
   // The fused grouped MLP has every gated activation in its own kernel, forward; the backward pass of one that is not
   // plain stays with the framework's operators.
   const double once = kBf16Bytes * (first + second) * rows, unfused = mlp.plain_activation ? 1 : k_.activation_unfused;

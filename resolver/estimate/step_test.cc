@@ -11,6 +11,7 @@
 #include "resolver/estimate/effect.h"
 #include "resolver/estimate/exchange.h"
 #include "resolver/estimate/layer_modules.h"
+#include "resolver/estimate/layer_terms.h"
 
 namespace flightplan {
 namespace {
@@ -255,6 +256,26 @@ TEST(GpuRates, GroupedProductsFollowTheMeasuredCurve) {
   ASSERT_GT(errors.size(), 20U);
   EXPECT_LT(errors[errors.size() / 2], 0.15);
   EXPECT_LT(errors.back(), 0.7);
+}
+
+// Against gemm.wgrad of catalog/profiles, in microseconds for eight experts.
+TEST(GpuRates, WeightGradientsOfFewRowsWaitForTheirBuffer) {
+  struct Measured {
+    const char* gpu;
+    double rows, in, out, us;
+  };
+  constexpr Measured kMeasured[] = {{"h100-sxm", 256, 2048, 1536, 107},  {"h100-sxm", 1024, 2048, 1536, 135},
+                                    {"h100-sxm", 4096, 2048, 1536, 310}, {"h100-sxm", 256, 768, 2048, 60},
+                                    {"h100-sxm", 1024, 768, 2048, 79},   {"h200-sxm", 256, 2048, 1536, 87},
+                                    {"h200-sxm", 1024, 2048, 1536, 121}};
+  Candidate plan;
+  plan.gradient_bytes = 4;
+  for (const Measured& m : kMeasured) {
+    const GpuRates rates = RatesOf(**TheCatalog().FindGpu(m.gpu));
+    const LayerTerms terms(ModelWork{}, plan, rates);
+    const double us = terms.ExpertProductsOf(8 * m.rows, m.in, m.out, 0, m.rows).wgrad;
+    EXPECT_NEAR(us / m.us, 0.88, 0.13) << m.gpu << " " << m.rows << " rows: " << us << " us";
+  }
 }
 
 TEST(Coefficients, EachHasASourceAndAnError) {
