@@ -286,29 +286,69 @@ std::optional<FoundPlan> SearchWith(Dispatcher dispatcher, const ResolvedPlan& p
   return found;
 }
 
+// What the forecast chose of the plan's overlap and graphs, and `tried` has otherwise, unsettled: beside another
+// dispatcher its gain alone may fall short of what an A/B asks for, but the plan is executed so already.
+GivenKnobs Carried(const ResolvedPlan& plan, const ResolvedPlan& tried) {
+  GivenKnobs carried;
+  for (const Knob knob : {K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl}) {
+    const Decision* const decision = FindDecision(plan.decided.decisions, knob);
+    if (decision == nullptr || decision->rule_id != kExecutionDecision || Settled(tried, knob)) continue;
+    const Value& value = plan.decided.config.Get(knob);
+    if (tried.decided.config.Get(knob) != value) carried.emplace_back(knob, value);
+  }
+  return carried;
+}
+
+// Takes what the decisions make of these knobs in the plan's place, where it is better; whether it was. `carried`: what
+// it might have of the plan.
+absl::StatusOr<bool> TakeWith(const GivenKnobs& given, const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
+                              double room, ResolvedPlan* plan, GivenKnobs* carried) {
+  NormalizedIntent asked = intent;
+  GiveKnobs(given, &asked);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(asked, evidence));
+  carried->clear();
+  if (Closed(tried)) return false;
+  ExecutionSearch search;
+  FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(asked, evidence, room, &search, &tried));
+  *carried = Carried(*plan, tried);
+  // What no evidence speaks for gives way to any gain: else it would be longer than without what it needs.
+  const double worth = Settled(*plan, K::moe_token_dispatcher_type) ? kWorthABackend : 0;
+  // The room is the tried plan's own: what its decisions take is what a caller who asks for the dispatcher gets.
+  if (!Better(*plan, tried, search.Room(), 0, worth)) return false;
+  TellAsDecided(*plan, given, &tried);
+  *plan = std::move(tried);
+  return true;
+}
+
+// Recipes that settle flex inside an NVLink domain have hybridep: for deepep in its place they do not speak.
+bool ReopensAllToAll(const NormalizedIntent& intent, const ResolvedPlan& plan, Dispatcher was, Dispatcher now) {
+  return was == Dispatcher::kHybridEp && now == Dispatcher::kDeepEp &&
+         !decide::ExtractFeatures(intent, std::nullopt, plan.decided.config).ep_crosses_domain;
+}
+
 // Other dispatchers that are installed, each with what the decisions make of it.
 absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                               ExecutionSearch* prepared, ResolvedPlan* plan) {
   if (!intent.model.is_moe()) return absl::OkStatus();
   ExecutionSearch& search = *prepared;
   const std::vector<Exchange> all = search.question.execution.exchanges;
-  for (Dispatcher dispatcher : OtherDispatchers(intent, *plan, search.base.dispatcher)) {
+  std::vector<Dispatcher> others = OtherDispatchers(intent, *plan, search.base.dispatcher);
+  for (size_t i = 0; i < others.size(); ++i) {
     search.question.execution.exchanges = all;
-    const std::optional<FoundPlan> found = SearchWith(dispatcher, *plan, &search);
+    const std::optional<FoundPlan> found = SearchWith(others[i], *plan, &search);
     if (!found.has_value()) continue;
-    const GivenKnobs given = DispatcherKnobs(found->candidate, plan->decided.config, intent);
-    NormalizedIntent asked = intent;
-    GiveKnobs(given, &asked);
-    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(asked, evidence));
-    if (Closed(tried)) continue;
-    ExecutionSearch of_tried;
-    FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(asked, evidence, room, &of_tried, &tried));
-    // What no evidence speaks for gives way to any gain: else it would be longer than without what it needs.
-    const double worth = Settled(*plan, K::moe_token_dispatcher_type) ? kWorthABackend : 0;
-    // The room is the tried plan's own: what its decisions take is what a caller who asks for the dispatcher gets.
-    if (!Better(*plan, tried, of_tried.Room(), 0, worth)) continue;
-    TellAsDecided(*plan, given, &tried);
-    *plan = std::move(tried);
+    GivenKnobs given = DispatcherKnobs(found->candidate, plan->decided.config, intent), carried;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(bool taken, TakeWith(given, intent, evidence, room, plan, &carried));
+    if (!carried.empty()) {
+      given.insert(given.end(), carried.begin(), carried.end());
+      FLIGHTPLAN_ASSIGN_OR_RETURN(const bool with_all, TakeWith(given, intent, evidence, room, plan, &carried));
+      taken = taken || with_all;
+    }
+    if (!taken) continue;
+    const bool open = std::find(others.begin(), others.end(), Dispatcher::kAllToAll) != others.end();
+    if (!open && ReopensAllToAll(intent, *plan, search.base.dispatcher, others[i])) {
+      others.push_back(Dispatcher::kAllToAll);
+    }
     Prepare(*plan, room, &search);
   }
   return absl::OkStatus();

@@ -67,19 +67,34 @@ bool PaysForRoom(const ResolvedPlan& plan) {
   return !config.Get(K::recompute_granularity).is_none() || config.Get(K::optimizer_cpu_offload).truthy();
 }
 
+bool OffloadsOfOurOwn(const ResolvedPlan& plan) {
+  const Config& config = plan.decided.config;
+  return config.origin(K::optimizer_cpu_offload) == Origin::kDecided && config.Get(K::optimizer_cpu_offload).truthy();
+}
+
 // A pipeline without virtual stages needs the least memory. The decisions hold for enough what the search's room leaves
 // out, so it is looked at where the best of the others pays for room.
 absl::Status ExecuteWithout(const VirtualStageSearch& search, const NormalizedIntent& intent,
-                            const EvidenceSnapshot& evidence, const std::vector<int64_t>& tried,
+                            const EvidenceSnapshot& evidence, std::vector<int64_t>* tried,
                             std::vector<StagedPlan>* plans) {
   if (!PaysForRoom(FewestStagesOfTheFastest(*plans).plan)) return absl::OkStatus();
-  if (std::find(tried.begin(), tried.end(), 1) != tried.end()) return absl::OkStatus();
+  if (std::find(tried->begin(), tried->end(), 1) != tried->end()) return absl::OkStatus();
+  tried->push_back(1);
   NormalizedIntent asked = intent;
   asked.layout.virtual_pipeline_model_parallel_size = 1;
   FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, ExecuteLayout(asked, evidence));
   const double caution = search.CautionOf(plan);
   if (Launchable(plan)) plans->push_back({std::move(plan), 1, caution});
   return absl::OkStatus();
+}
+
+// Where the best leaves no room itself, the others need not.
+absl::Status ExecuteFuller(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, VirtualStageSearch* search,
+                           std::vector<int64_t>* tried, std::vector<StagedPlan>* plans) {
+  const ResolvedPlan& best = FewestStagesOfTheFastest(*plans).plan;
+  const double capacity = MemoryOf(best.intent.gpu).capacity;
+  if (capacity <= 0 || MostMemory(best) <= kRoom * capacity) return absl::OkStatus();
+  return ExecuteStages(search->AsIn(best, /*leave_room=*/false), *search, intent, evidence, tried, plans);
 }
 
 GivenKnobs WeighedKnobs(const ResolvedPlan& plan) {
@@ -91,9 +106,8 @@ GivenKnobs WeighedKnobs(const ResolvedPlan& plan) {
   return knobs;
 }
 
-// How the best number of virtual stages is executed, apart from what hangs on the memory of each.
-GivenKnobs SharedKnobs(const ResolvedPlan& plan) {
-  GivenKnobs knobs = WeighedKnobs(plan);
+// Adds how the best number of virtual stages is executed, apart from what hangs on the memory of each.
+GivenKnobs WithExchange(const ResolvedPlan& plan, GivenKnobs knobs) {
   for (const Knob knob : {K::moe_token_dispatcher_type, K::moe_flex_dispatcher_backend,
                           K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl, K::cuda_graph_modules}) {
     const Config& config = plan.decided.config;
@@ -104,27 +118,39 @@ GivenKnobs SharedKnobs(const ResolvedPlan& plan) {
   return knobs;
 }
 
+// Takes `tried` in the place of a plan with as many virtual stages, where it is faster and leaves as much room.
+void TakeShared(const GivenKnobs& given, const VirtualStageSearch& search, ResolvedPlan tried, StagedPlan* own) {
+  if (tried.step == nullptr || !Launchable(tried) || tried.step_us() >= own->plan.step_us()) return;
+  const double capacity = MemoryOf(own->plan.intent.gpu).capacity;
+  if (capacity > 0 && MostMemory(tried) > std::max(kRoom * capacity, MostMemory(own->plan))) return;
+  TellAsDecided(own->plan, given, &tried);
+  own->plan = std::move(tried);
+  own->caution = search.CautionOf(own->plan);
+}
+
 // How the best number of virtual stages is executed holds at the others, too, where their own gain was a little short
 // of it, or their decisions, one after the other, came out otherwise: else the word that is given back would find
-// another number.
-absl::Status ShareExecution(const GivenKnobs& given, const VirtualStageSearch& search, const NormalizedIntent& intent,
+// another number. As it is, and with what hangs on the memory of each weighed again.
+absl::Status ShareExecution(const VirtualStageSearch& search, const NormalizedIntent& intent,
                             const EvidenceSnapshot& evidence, std::vector<StagedPlan>* plans) {
-  if (given.empty()) return absl::OkStatus();
+  const ResolvedPlan& best = FewestStagesOfTheFastest(*plans).plan;
+  const GivenKnobs exchange = WithExchange(best, {}), all = WithExchange(best, WeighedKnobs(best));
   const auto has = [](const ResolvedPlan& plan) {
     return [&plan](const auto& knob) { return plan.decided.config.Get(knob.first) == knob.second; };
   };
   for (StagedPlan& own : *plans) {
-    if (std::all_of(given.begin(), given.end(), has(own.plan))) continue;
+    if (std::all_of(all.begin(), all.end(), has(own.plan))) continue;
     NormalizedIntent asked = intent;
     asked.layout.virtual_pipeline_model_parallel_size = own.stages;
-    GiveKnobs(given, &asked);
-    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(asked), evidence));
-    if (tried.step == nullptr || !Launchable(tried) || tried.step_us() >= own.plan.step_us()) continue;
-    const double capacity = MemoryOf(own.plan.intent.gpu).capacity;
-    if (capacity > 0 && MostMemory(tried) > std::max(kRoom * capacity, MostMemory(own.plan))) continue;
-    TellAsDecided(own.plan, given, &tried);
-    own.plan = std::move(tried);
-    own.caution = search.CautionOf(own.plan);
+    NormalizedIntent alike = asked;
+    GiveKnobs(all, &alike);
+    const bool other_exchange = !std::all_of(exchange.begin(), exchange.end(), has(own.plan));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(alike), evidence));
+    TakeShared(all, search, std::move(tried), &own);
+    if (!other_exchange) continue;
+    GiveKnobs(exchange, &asked);
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan weighed, ExecuteLayout(asked, evidence));
+    TakeShared(exchange, search, std::move(weighed), &own);
   }
   return absl::OkStatus();
 }
@@ -132,9 +158,11 @@ absl::Status ShareExecution(const GivenKnobs& given, const VirtualStageSearch& s
 }  // namespace
 
 absl::StatusOr<ResolvedPlan> ResolveLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
-  if (intent.stage == Stage::kBringUp) {  // which asks for the plainest way that runs
+  // Bring-up asks for the plainest way that runs: an optimizer on the host is no such way, and a pipeline that needs
+  // one with more memory must not be slower than one that needs virtual stages with less.
+  if (intent.stage == Stage::kBringUp) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plain, ExecuteLayout(intent, evidence));
-    if (Launchable(plain)) return plain;
+    if (Launchable(plain) && !OffloadsOfOurOwn(plain)) return plain;
   }
   VirtualStageSearch search(intent);
   const std::vector<int64_t> counts = search.AsDecided();
@@ -144,11 +172,20 @@ absl::StatusOr<ResolvedPlan> ResolveLayout(const NormalizedIntent& intent, const
   for (size_t i = 0; i < counts.size() && plans.empty(); ++i) {
     FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages({counts[i]}, search, intent, evidence, &tried, &plans));
   }
-  if (plans.empty()) return ExecuteLayout(intent, evidence);
+  if (plans.empty()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plain, ExecuteLayout(intent, evidence));
+    // A number may fit with what this one puts on the host.
+    if (!Launchable(plain) || !PaysForRoom(plain)) return plain;
+    tried.push_back(1);
+    FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(plain), search, intent, evidence, &tried, &plans));
+    if (plans.empty()) return plain;
+    const double caution = search.CautionOf(plain);
+    plans.insert(plans.begin(), {std::move(plain), 1, caution});
+  }
   FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(plans.front().plan), search, intent, evidence, &tried, &plans));
-  FLIGHTPLAN_RETURN_IF_ERROR(ExecuteWithout(search, intent, evidence, tried, &plans));
-  FLIGHTPLAN_RETURN_IF_ERROR(
-      ShareExecution(SharedKnobs(FewestStagesOfTheFastest(plans).plan), search, intent, evidence, &plans));
+  FLIGHTPLAN_RETURN_IF_ERROR(ExecuteWithout(search, intent, evidence, &tried, &plans));
+  FLIGHTPLAN_RETURN_IF_ERROR(ExecuteFuller(intent, evidence, &search, &tried, &plans));
+  FLIGHTPLAN_RETURN_IF_ERROR(ShareExecution(search, intent, evidence, &plans));
   ResolvedPlan best = std::move(FewestStagesOfTheFastest(plans).plan);
   MarkDecided(K::virtual_pipeline_model_parallel_size, kLayoutDecision, kLeftOpen, &best);
   best.intent.layout = intent.layout;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/layout_search.h"
@@ -62,12 +63,19 @@ std::vector<int64_t> VirtualStageSearch::AsDecided() {
   if (!open_) return {};
   LayoutSizes given = search_.question.layout.wish;
   given.tp = std::max(1, given.tp);  // open where a fix of an open layout's plan is tried
-  return Ranked(search_.question.base(given));
+  return Ranked(search_.question.base(given), /*leave_room=*/true);
 }
 
-std::vector<int64_t> VirtualStageSearch::AsIn(const ResolvedPlan& plan) {
+std::vector<int64_t> VirtualStageSearch::AsIn(const ResolvedPlan& plan, bool leave_room) {
   if (!open_ || plan.step == nullptr) return {};
-  return Ranked(CandidateOf(plan.decided.config, plan.env, search_.shape, plan.step->stages));
+  const Candidate as = CandidateOf(plan.decided.config, plan.env, search_.shape, plan.step->stages);
+  // What pays dearly for room is known of a whole plan alone.
+  ExecutionSpace own = ExecutionsOf(search_.intent, search_.shape, search_.config, as);
+  ExecutionSpace& space = search_.question.execution;
+  space.optimizer_offloads = std::move(own.optimizer_offloads);
+  space.on_gpu = own.on_gpu;
+  space.on_host = own.on_host;
+  return Ranked(as, leave_room);
 }
 
 double VirtualStageSearch::CautionOf(const ResolvedPlan& plan) const {
@@ -77,7 +85,7 @@ double VirtualStageSearch::CautionOf(const ResolvedPlan& plan) const {
   return 1 + CautionsOf(sizes, c, *search_.question.caution).ratio();
 }
 
-std::vector<int64_t> VirtualStageSearch::Ranked(const Candidate& as) {
+std::vector<int64_t> VirtualStageSearch::Ranked(const Candidate& as, bool leave_room) {
   ExecutionSpace& space = search_.question.execution;
   space.exchanges = {{as.dispatcher, as.ep_overlap, as.delay_wgrad, 0, 0, as.shared_expert_overlap}};
   // The buffers of the flex backends differ: a number may fit with the other one alone.
@@ -88,6 +96,7 @@ std::vector<int64_t> VirtualStageSearch::Ranked(const Candidate& as) {
   space.graphs = {{as.graphs, as.graph_modules}};
   std::vector<int64_t> counts;
   for (const double room : kRooms) {
+    if (!leave_room && room < 1) continue;
     search_.question.room = room;
     for (const FoundPlan& plan : Search(search_.question).plans) counts.push_back(plan.sizes.vpp);
     if (!counts.empty()) break;

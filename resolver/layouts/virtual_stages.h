@@ -20,14 +20,15 @@ class VirtualStageSearch {
 
   // Best first, with the dispatcher, EP overlap and graphs that the decisions take without virtual stages, or those of
   // a plan that was resolved with some. Recompute and offload are open. Empty: not open, or nothing fits.
+  // `leave_room`: of those that fill all of the memory only where no others fit.
   std::vector<int64_t> AsDecided();
-  std::vector<int64_t> AsIn(const ResolvedPlan& plan);
+  std::vector<int64_t> AsIn(const ResolvedPlan& plan, bool leave_room = true);
 
   // What the step of a plan of the question counts for in a ranking (planner/caution.h).
   double CautionOf(const ResolvedPlan& plan) const;
 
  private:
-  std::vector<int64_t> Ranked(const Candidate& as);
+  std::vector<int64_t> Ranked(const Candidate& as, bool leave_room);
   bool open_ = false;
   LayoutSearch search_;
   std::vector<Exchange> exchanges_;  // all that are open

@@ -1,6 +1,7 @@
-// freedom_check [--count N] [--seed S] [--first K] [--show M] [--most PER_10000]
+// freedom_check [--count N] [--seed S] [--first K] [--show M] [--most PER_10000] [--known 1]
 //
-// Random questions over every model and GPU of the catalogue, each asked in pairs that differ by a freedom:
+// Random questions over every model and GPU of the catalogue, or those that broke once (freedom_questions), each asked
+// in pairs that differ by a freedom:
 //
 //   pinned     what an answer decided about its execution, given back as the caller's word, is the same step
 //   doors      the first plan of a list and the resolved open layout are the same step, and so is that plan's layout
@@ -19,10 +20,7 @@
 #include <cstdio>
 #include <map>
 #include <optional>
-#include <random>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -32,6 +30,7 @@
 #include "resolver/estimate/memory.h"
 #include "resolver/plan/knob.h"
 #include "resolver/planner/caution.h"
+#include "tests/properties/freedom_questions.h"
 #include "tests/properties/questions.h"
 #include "tests/support/requests.h"
 
@@ -39,6 +38,7 @@ namespace flightplan::properties {
 namespace {
 
 constexpr double kLonger = 0.01;
+constexpr double kGib = 1 << 30;
 constexpr const char* kExecution[] = {
     "moe_token_dispatcher_type", "moe_flex_dispatcher_backend", "overlap_moe_expert_parallel_comm",
     "recompute_granularity",     "recompute_modules",           "cuda_graph_impl",
@@ -46,64 +46,6 @@ constexpr const char* kExecution[] = {
 
 struct Tally {
   int64_t asked = 0, by_evidence = 0, broken = 0;
-};
-
-// ---- questions
-
-class Questions {
- public:
-  explicit Questions(const Catalog& catalog) {
-    for (const ModelSpec& model : catalog.models()) models_.push_back(model.name);
-    for (const GpuSystem& gpu : catalog.gpus()) {
-      if (gpu.hbm_bytes.has_value()) gpus_.push_back({gpu.name, *gpu.hbm_bytes});
-      domains_[gpu.name] = gpu.nvlink_domain_gpus;
-    }
-  }
-
-  v1::ResolveConfigRequest Ask(uint64_t seed) const {
-    std::mt19937_64 random(seed);
-    const auto pick = [&](const auto& list) { return list[random() % std::size(list)]; };
-    v1::ResolveConfigRequest request;
-    request.mutable_model()->set_name(pick(models_));
-    request.mutable_hardware()->set_gpu(pick(gpus_).first);
-    static constexpr int kCounts[] = {8, 16, 32, 64, 128, 256, 512, 1024, 2048};
-    const int gpus = pick(kCounts);
-    request.mutable_hardware()->set_gpu_count(gpus);
-    static constexpr int kSequences[] = {4096, 4096, 8192, 16384};
-    request.mutable_workload()->set_seq_length(pick(kSequences));
-    static constexpr int kBatches[] = {1, 2, 4, 8};
-    request.mutable_workload()->set_global_batch_size(int64_t{gpus} * pick(kBatches));
-    static constexpr const char* kTargets[] = {"megatron-lm", "megatron-bridge"};
-    request.mutable_target()->set_framework(pick(kTargets));
-    static constexpr v1::Stage kStages[] = {v1::STAGE_PRODUCTION, v1::STAGE_TUNE, v1::STAGE_BRING_UP};
-    request.set_stage(pick(kStages));
-    static constexpr int kSizes[] = {1, 1, 2, 4, 8};
-    static constexpr int kExperts[] = {1, 4, 8, 16, 32, 64};
-    v1::Layout* layout = request.mutable_layout();
-    layout->set_tensor_model_parallel_size(pick(kSizes));
-    layout->set_pipeline_model_parallel_size(pick(kSizes));
-    layout->set_expert_model_parallel_size(pick(kExperts));
-    if (random() % 2 == 0) layout->set_virtual_pipeline_model_parallel_size(pick(kSizes));
-    if (random() % 2 == 0) request.mutable_software()->set_te_version("2.12.0");
-    return request;
-  }
-
-  int64_t DomainOf(const std::string& gpu) const {
-    const auto known = domains_.find(gpu);
-    return known == domains_.end() ? 0 : known->second;
-  }
-
-  int64_t MemoryOf(const std::string& gpu) const {
-    for (const auto& [name, bytes] : gpus_) {
-      if (name == gpu) return bytes;
-    }
-    return 0;
-  }
-
- private:
-  std::vector<std::string> models_;
-  std::vector<std::pair<std::string, int64_t>> gpus_;
-  std::map<std::string, int64_t> domains_;  // GPUs of one NVLink domain
 };
 
 // ---- answers
@@ -119,12 +61,18 @@ bool Runs(const v1::ResolveConfigResponse& answer) {
          answer.estimate().fit() != v1::FIT_VERDICT_DOES_NOT_FIT;
 }
 
-// Leaves the room that a plan of ours leaves (kRoom of resolver/estimate/memory.h); what a pin brought about need not.
-bool LeavesRoom(const v1::ResolveConfigResponse& answer) {
+double MostMemory(const v1::ResolveConfigResponse& answer) {
   double most = 0;
   for (const v1::StageMemory& stage : answer.estimate().stages()) most = std::max(most, stage.total_bytes().value());
-  return most <= kRoom * static_cast<double>(answer.estimate().usable_bytes());
+  return most;
 }
+
+double UsableOf(const v1::ResolveConfigResponse& answer) {
+  return static_cast<double>(answer.estimate().usable_bytes());
+}
+
+// Leaves the room that a plan of ours leaves (kRoom of resolver/estimate/memory.h); what a pin brought about need not.
+bool LeavesRoom(const v1::ResolveConfigResponse& answer) { return MostMemory(answer) <= kRoom * UsableOf(answer); }
 
 double StepOf(const v1::ResolveConfigResponse& answer) { return answer.estimate().step_time_us().value(); }
 
@@ -159,6 +107,24 @@ const v1::KnobValue* ValueOf(const v1::ResolveConfigResponse& answer, absl::stri
     if (entry.name() == knob) return &entry.value();
   }
   return nullptr;
+}
+
+// "knob: value -> other value; ...", of what the second answer has otherwise, with the fullest stage's memory.
+std::string Differences(const v1::ResolveConfigResponse& a, const v1::ResolveConfigResponse& b) {
+  const auto text = [](const v1::KnobValue* value) {
+    return value == nullptr ? std::string("-") : value->ShortDebugString();
+  };
+  std::string all = absl::StrFormat("%.4g of %.4g -> %.4g of %.4g GiB", MostMemory(a) / kGib, UsableOf(a) / kGib,
+                                    MostMemory(b) / kGib, UsableOf(b) / kGib);
+  for (const v1::ConfigEntry& entry : b.config()) {
+    const std::string one = text(ValueOf(a, entry.name())), other = text(&entry.value());
+    if (one != other) absl::StrAppend(&all, "; ", entry.name(), ": ", one, " -> ", other);
+  }
+  for (const v1::ConfigEntry& entry : a.config()) {
+    if (ValueOf(b, entry.name()) == nullptr)
+      absl::StrAppend(&all, "; ", entry.name(), ": ", text(&entry.value()), " -> -");
+  }
+  return all;
 }
 
 // What is computed again, as far as planner/caution.h tells it apart.
@@ -234,8 +200,9 @@ class Checker {
  public:
   explicit Checker(int show) : show_(show), questions_(*Catalog::Builtin()) {}
 
-  void Check(uint64_t seed) {
-    const v1::ResolveConfigRequest request = questions_.Ask(seed);
+  void Check(uint64_t seed) { Check(questions_.Ask(seed), seed % 64 == 0); }
+
+  void Check(const v1::ResolveConfigRequest& request, bool doors) {
     const std::optional<v1::ResolveConfigResponse> answer = Answer(request);
     if (!answer.has_value() || !Runs(*answer)) return;
     ++answered_;
@@ -247,7 +214,7 @@ class Checker {
       CheckReleasedBackend(request);
     }
     CheckStory(request, *answer);
-    if (seed % 64 == 0) CheckDoors(request);
+    if (doors) CheckDoors(request);
   }
 
   int Report(int64_t most) const {
@@ -264,9 +231,12 @@ class Checker {
   }
 
  private:
-  void Break(const std::string& law, const v1::ResolveConfigRequest& request, const std::string& what) {
-    if (++tallies_[law].broken <= show_)
-      std::printf("%s: %s\n    %s\n", law.c_str(), what.c_str(), CommandLine(request).c_str());
+  // `differ`: knobs of the two answers that do, where there are two.
+  void Break(const std::string& law, const v1::ResolveConfigRequest& request, const std::string& what,
+             const std::string& differ = "") {
+    if (++tallies_[law].broken > show_) return;
+    std::printf("%s: %s\n    %s\n", law.c_str(), what.c_str(), CommandLine(request).c_str());
+    if (!differ.empty()) std::printf("    %s\n", differ.c_str());
   }
 
   // `freer` leaves at least what `request` leaves; its answer may not be slower.
@@ -282,7 +252,8 @@ class Checker {
       ++tallies_[law].by_evidence;
       return;
     }
-    Break(law, freer, absl::StrFormat("%s: %.4g s -> %.4g s", what, StepOf(answer) / 1e6, StepOf(*other) / 1e6));
+    Break(law, freer, absl::StrFormat("%s: %.4g s -> %.4g s", what, StepOf(answer) / 1e6, StepOf(*other) / 1e6),
+          Differences(answer, *other));
   }
 
   void CheckPinned(const v1::ResolveConfigRequest& request, const v1::ResolveConfigResponse& answer) {
@@ -299,7 +270,8 @@ class Checker {
     if (same.has_value() && Runs(*same) && std::abs(StepOf(*same) / StepOf(answer) - 1) <= kLonger) return;
     Break("pinned", pinned,
           absl::StrFormat("%.4g s is %.4g s with its own decisions pinned", StepOf(answer) / 1e6,
-                          same.has_value() ? StepOf(*same) / 1e6 : 0));
+                          same.has_value() ? StepOf(*same) / 1e6 : 0),
+          same.has_value() ? Differences(answer, *same) : "");
   }
 
   void CheckBackends(const v1::ResolveConfigRequest& request) {
@@ -418,6 +390,7 @@ class Checker {
 int Main(int argc, char** argv) {
   int64_t count = 1500, seed = 1, first = 0, most = 0;
   int show = 5;
+  bool known = false;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string flag = argv[i];
     int64_t value = 0;
@@ -426,9 +399,14 @@ int Main(int argc, char** argv) {
     if (flag == "--seed") seed = value;
     if (flag == "--first") first = value;
     if (flag == "--most") most = value;
+    if (flag == "--known") known = value != 0;
     if (flag == "--show") show = static_cast<int>(value);
   }
   Checker checker(show);
+  if (known) {
+    for (const v1::ResolveConfigRequest& question : KnownQuestions()) checker.Check(question, /*doors=*/false);
+    return checker.Report(most);
+  }
   for (int64_t i = first; i < first + count; ++i)
     checker.Check(static_cast<uint64_t>(seed) * 1'000'003 + static_cast<uint64_t>(i));
   return checker.Report(most);

@@ -1,0 +1,111 @@
+#include "tests/properties/freedom_questions.h"
+
+#include <iterator>
+#include <random>
+
+namespace flightplan::properties {
+namespace {
+
+enum class Asked : unsigned char { kProduction, kTune, kBringUp };
+
+struct KnownQuestion {
+  const char* model;
+  const char* gpu;
+  int gpus, seq;
+  int batch;  // samples of a step
+  const char* target;
+  int tp, pp, vpp, ep;  // vpp 0: left open
+  Asked stage;
+  bool recent_te;  // TE 2.12.0; else not said
+};
+
+constexpr KnownQuestion kKnownQuestions[] = {
+    {"qwen3-vl-30b-a3b", "h100-sxm", 128, 8192, 1024, "megatron-lm", 1, 2, 2, 32, Asked::kTune, true},
+    {"step-3", "a100-sxm-80gb", 64, 16384, 128, "megatron-lm", 8, 2, 0, 16, Asked::kBringUp, true},
+    {"qwen2.5-72b", "rtx-pro-6000-server", 128, 16384, 256, "megatron-lm", 1, 8, 0, 1, Asked::kProduction, false},
+    {"ernie-4.5-21b-a3b", "b300-sxm", 16, 4096, 128, "megatron-bridge", 2, 2, 8, 4, Asked::kTune, false},
+    {"ernie-4.5-21b-a3b", "h100-sxm", 128, 16384, 512, "megatron-bridge", 1, 2, 0, 16, Asked::kTune, false},
+    {"llama-4-maverick", "a100-sxm-80gb", 256, 16384, 512, "megatron-lm", 4, 8, 0, 16, Asked::kProduction, false},
+    {"glm-4.6", "l40s", 128, 4096, 128, "megatron-bridge", 2, 4, 0, 32, Asked::kBringUp, true},
+    {"step-3.5-flash", "h200-sxm", 128, 4096, 256, "megatron-bridge", 1, 1, 0, 32, Asked::kTune, true},
+    {"gpt-oss-120b", "a800-sxm-80gb", 128, 8192, 128, "megatron-bridge", 1, 1, 0, 32, Asked::kTune, false},
+    {"step-3", "rtx-pro-6000-server", 256, 4096, 512, "megatron-lm", 8, 2, 2, 16, Asked::kTune, false},
+};
+
+v1::ResolveConfigRequest RequestOf(const KnownQuestion& known) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name(known.model);
+  request.mutable_hardware()->set_gpu(known.gpu);
+  request.mutable_hardware()->set_gpu_count(known.gpus);
+  request.mutable_workload()->set_seq_length(known.seq);
+  request.mutable_workload()->set_global_batch_size(known.batch);
+  request.mutable_target()->set_framework(known.target);
+  request.set_stage(known.stage == Asked::kTune      ? v1::STAGE_TUNE
+                    : known.stage == Asked::kBringUp ? v1::STAGE_BRING_UP
+                                                     : v1::STAGE_PRODUCTION);
+  v1::Layout* const layout = request.mutable_layout();
+  layout->set_tensor_model_parallel_size(known.tp);
+  layout->set_pipeline_model_parallel_size(known.pp);
+  layout->set_expert_model_parallel_size(known.ep);
+  if (known.vpp > 0) layout->set_virtual_pipeline_model_parallel_size(known.vpp);
+  if (known.recent_te) request.mutable_software()->set_te_version("2.12.0");
+  return request;
+}
+
+}  // namespace
+
+Questions::Questions(const Catalog& catalog) {
+  for (const ModelSpec& model : catalog.models()) models_.push_back(model.name);
+  for (const GpuSystem& gpu : catalog.gpus()) {
+    if (gpu.hbm_bytes.has_value()) gpus_.push_back({gpu.name, *gpu.hbm_bytes});
+    domains_[gpu.name] = gpu.nvlink_domain_gpus;
+  }
+}
+
+v1::ResolveConfigRequest Questions::Ask(uint64_t seed) const {
+  std::mt19937_64 random(seed);
+  const auto pick = [&](const auto& list) { return list[random() % std::size(list)]; };
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name(pick(models_));
+  request.mutable_hardware()->set_gpu(pick(gpus_).first);
+  static constexpr int kCounts[] = {8, 16, 32, 64, 128, 256, 512, 1024, 2048};
+  const int gpus = pick(kCounts);
+  request.mutable_hardware()->set_gpu_count(gpus);
+  static constexpr int kSequences[] = {4096, 4096, 8192, 16384};
+  request.mutable_workload()->set_seq_length(pick(kSequences));
+  static constexpr int kBatches[] = {1, 2, 4, 8};
+  request.mutable_workload()->set_global_batch_size(int64_t{gpus} * pick(kBatches));
+  static constexpr const char* kTargets[] = {"megatron-lm", "megatron-bridge"};
+  request.mutable_target()->set_framework(pick(kTargets));
+  static constexpr v1::Stage kStages[] = {v1::STAGE_PRODUCTION, v1::STAGE_TUNE, v1::STAGE_BRING_UP};
+  request.set_stage(pick(kStages));
+  static constexpr int kSizes[] = {1, 1, 2, 4, 8};
+  static constexpr int kExperts[] = {1, 4, 8, 16, 32, 64};
+  v1::Layout* layout = request.mutable_layout();
+  layout->set_tensor_model_parallel_size(pick(kSizes));
+  layout->set_pipeline_model_parallel_size(pick(kSizes));
+  layout->set_expert_model_parallel_size(pick(kExperts));
+  if (random() % 2 == 0) layout->set_virtual_pipeline_model_parallel_size(pick(kSizes));
+  if (random() % 2 == 0) request.mutable_software()->set_te_version("2.12.0");
+  return request;
+}
+
+int64_t Questions::DomainOf(const std::string& gpu) const {
+  const auto known = domains_.find(gpu);
+  return known == domains_.end() ? 0 : known->second;
+}
+
+int64_t Questions::MemoryOf(const std::string& gpu) const {
+  for (const auto& [name, bytes] : gpus_) {
+    if (name == gpu) return bytes;
+  }
+  return 0;
+}
+
+std::vector<v1::ResolveConfigRequest> KnownQuestions() {
+  std::vector<v1::ResolveConfigRequest> requests;
+  for (const KnownQuestion& question : kKnownQuestions) requests.push_back(RequestOf(question));
+  return requests;
+}
+
+}  // namespace flightplan::properties
