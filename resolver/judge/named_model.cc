@@ -12,7 +12,8 @@ namespace flightplan {
 namespace {
 
 // Suffixes that say what a model was trained on, not what it is.
-constexpr absl::string_view kTrainings[] = {"base", "bf16", "chat", "hf", "instruct", "it", "nvfp4", "pt", "thinking"};
+constexpr absl::string_view kTrainings[] = {"base", "bf16",  "chat", "fp8",       "hf",      "instruct",
+                                            "it",   "nvfp4", "pt",   "reasoning", "thinking"};
 // What Meta put before Llama's names until its repositories were renamed.
 constexpr absl::string_view kPrefix = "meta-llama-";
 
