@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "resolver/catalog/bridge_fields.h"
 
 namespace flightplan {
@@ -46,12 +49,75 @@ const std::pair<absl::string_view, unsigned>* FindName(absl::string_view name) {
 constexpr unsigned kUnnamed = kAdaptQkv | kAdaptProj | kAdaptFc1 | kAdaptFc2 | kAdaptQ | kAdaptQUp | kAdaptKvUp |
                               kAdaptInProj | kAdaptOutProj | kAdaptOutput;
 
+// Canonical adapters are named by the projections that Megatron-Core keeps in one layer (peft/canonical_lora.py:261).
+constexpr std::pair<absl::string_view, unsigned> kPartNames[] = {{"linear_q", kAdaptQkv},
+                                                                 {"linear_k", kAdaptQkv},
+                                                                 {"linear_v", kAdaptQkv},
+                                                                 {"linear_fc1_up", kAdaptFc1 | kAdaptExperts},
+                                                                 {"linear_fc1_gate", kAdaptFc1 | kAdaptExperts}};
+
+bool IsCanonical(const Config& config) { return config.Get(K::peft_scheme).text() == "canonical_lora"; }
+
+// The layer that a pattern leaves out, as "out_proj" or "*out_proj*" (peft/module_matcher.py:147).
+const std::pair<absl::string_view, unsigned>* FindExcluded(absl::string_view pattern) {
+  if (absl::ConsumePrefix(&pattern, "*") != absl::ConsumeSuffix(&pattern, "*")) return nullptr;
+  const auto* const row = FindName(pattern);
+  return row == nullptr || row->second == 0 || row->second == kAllOfALayer ? nullptr : row;
+}
+
+// The names of canonical adapters whose layer has others, too: its forward calls those of all parts
+// (peft/canonical_lora.py:143, :165).
+bool LeavesPartsOut(absl::Span<const absl::string_view> named) {
+  const auto has = [named](absl::string_view name) {
+    return std::find(named.begin(), named.end(), name) != named.end();
+  };
+  const int attention = has("linear_q") + has("linear_k") + has("linear_v");
+  return (attention > 0 && attention < 3) || has("linear_fc1_up") != has("linear_fc1_gate");
+}
+
+// Patterns, or layers that the scheme does not take.
+bool NamesUnknown(const Config& config) {
+  const Value& named = config.Get(K::peft_target_modules);
+  std::vector<absl::string_view> names;
+  if (named.is_text()) names.push_back(named.text());
+  for (const Value& name : named.list()) names.push_back(name.text());
+  const bool canonical = IsCanonical(config);
+  const auto unknown = [canonical](absl::string_view name) {
+    const bool part = std::any_of(std::begin(kPartNames), std::end(kPartNames),
+                                  [name](const auto& row) { return row.first == name; });
+    // It asserts that no fused layer is named (peft/canonical_lora.py:246).
+    if (canonical && (part || name == "linear_qkv" || name == "linear_fc1")) return !part;
+    return FindName(name) == nullptr;
+  };
+  return std::any_of(names.begin(), names.end(), unknown) || (canonical && LeavesPartsOut(names));
+}
+
+// All layers but some stand where no layer is named (peft/module_matcher.py:142).
+bool ExcludesUnknown(const Config& config) {
+  const Value& excluded = config.Get(K::peft_exclude_modules);
+  if (!excluded.is_list() || excluded.list().empty()) return false;
+  const Value& named = config.Get(K::peft_target_modules);
+  const bool all = named.is_list() && named.list().empty();
+  return !all || std::any_of(excluded.list().begin(), excluded.list().end(),
+                             [](const Value& pattern) { return FindExcluded(pattern.text()) == nullptr; });
+}
+
 unsigned TargetsOf(const Config& config) {
   const Value& named = config.Get(K::peft_target_modules);
+  const Value& excluded = config.Get(K::peft_exclude_modules);
+  if (excluded.is_list() && !excluded.list().empty()) {
+    unsigned targets = kUnnamed;
+    for (const Value& pattern : excluded.list()) {
+      if (const auto* row = FindExcluded(pattern.text()); row != nullptr) targets &= ~row->second;
+    }
+    return targets;
+  }
   if (named.is_none()) return kAdaptQkv | kAdaptProj | kAdaptFc1 | kAdaptFc2 | kAdaptExperts;
   unsigned targets = 0;
-  const auto add = [&targets](absl::string_view name) {
+  const bool canonical = IsCanonical(config);
+  const auto add = [&targets, canonical](absl::string_view name) {
     if (const auto* row = FindName(name); row != nullptr) targets |= row->second;
+    for (const auto& [part, layer] : kPartNames) targets |= canonical && part == name ? layer : 0;
   };
   if (named.is_text()) add(named.text());
   for (const Value& name : named.list()) add(name.text());
@@ -75,6 +141,8 @@ Adapters AdaptersOf(const Config& config) {
   const Value& shared = config.Get(K::peft_share_expert_adapters);
   adapters.shared_by_experts = shared.is_none() || shared.truthy();
   adapters.inner_whole = config.Get(K::peft_scheme).text() == "mcore_lora";
+  adapters.magnitudes = config.Get(K::peft_scheme).text() == "dora";
+  adapters.split = IsCanonical(config);
   adapters.regather = config.Get(K::peft_sequence_parallel_input_regather).truthy();
   adapters.dropout = config.Get(K::peft_dropout).is_number() && config.Get(K::peft_dropout).real() > 0;
   return adapters;
@@ -82,17 +150,22 @@ Adapters AdaptersOf(const Config& config) {
 
 std::string AdaptersNotModelled(const Config& config) {
   if (!AdaptersConfigured(config)) return "";
+  constexpr absl::string_view kModelled[] = {"", "lora", "mcore_lora", "dora", "canonical_lora"};
   const absl::string_view scheme = config.Get(K::peft_scheme).text();
-  if (scheme == "dora") return "DoRA adapters";
-  if (!scheme.empty() && scheme != "lora" && scheme != "mcore_lora") return absl::StrCat("adapters of ", scheme);
-  const Value& excluded = config.Get(K::peft_exclude_modules);
-  if (excluded.is_list() && !excluded.list().empty()) return "adapters beside all layers but some";
-  const Value& named = config.Get(K::peft_target_modules);
-  const auto unknown = [](absl::string_view name) { return FindName(name) == nullptr; };
-  if (named.is_text() && unknown(named.text())) return "adapters of single layers";
-  for (const Value& name : named.list()) {
-    if (unknown(name.text())) return "adapters of single layers";
+  if (std::find(std::begin(kModelled), std::end(kModelled), scheme) == std::end(kModelled)) {
+    return absl::StrCat("adapters of ", scheme);
   }
+  if (ExcludesUnknown(config)) return "adapters beside all layers but some";
+  if (NamesUnknown(config)) return "adapters of single layers";
+  if (scheme != "dora") return "";
+  // The norm of a layer's weight asks for one weight, whose rows are those of the adapter (peft/dora_layers.py:113):
+  // grouped experts have many, and latent attention's down projections are whole on every rank.
+  const unsigned targets = TargetsOf(config);
+  if ((targets & kAdaptExperts) != 0 && config.Get(K::num_moe_experts).truthy())
+    return "DoRA adapters of routed experts";
+  const Value& tp = config.Get(K::tensor_model_parallel_size);
+  const bool split = tp.is_int() && tp.integer() > 1;
+  if (split && (targets & (kAdaptQDown | kAdaptKvDown)) != 0) return "DoRA adapters of down projections";
   return "";
 }
 
@@ -157,6 +230,11 @@ AdapterSites AdapterSitesOf(const ModelShape& s, const LayerKind& kind) {
   return sites;
 }
 
+int PartsOf(unsigned target, const Adapters& adapters) {
+  if (!adapters.split) return 1;
+  return target == kAdaptQkv ? 3 : target == kAdaptFc1 ? 2 : 1;
+}
+
 AdapterParameters AdapterParametersOf(const AdapterSites& sites, const Adapters& adapters, double tp, double ep,
                                       double etp) {
   AdapterParameters parameters;
@@ -164,8 +242,11 @@ AdapterParameters AdapterParametersOf(const AdapterSites& sites, const Adapters&
   for (int i = 0; i < sites.count; ++i) {
     const AdapterSite& site = sites.all[static_cast<size_t>(i)];
     if (!adapters.at(site.target)) continue;
-    const double inner = site.row ? site.out : site.in, outer = site.row ? site.in : site.out;
+    // Each part reads the whole input and writes its part of the output.
+    const double in = site.in * PartsOf(site.target, adapters);
+    const double inner = site.row ? site.out : in, outer = site.row ? in : site.out;
     parameters.dense += adapters.rank * (inner / (adapters.inner_whole ? 1 : tp) + outer / tp);
+    if (adapters.magnitudes) parameters.dense += site.row ? site.out : site.out / tp;  // peft/dora_layers.py:66-77
   }
   if (!adapters.at(kAdaptExperts)) return parameters;
   const double copies = adapters.shared_by_experts ? std::min(1.0, sites.experts) : sites.experts / ep;
@@ -176,7 +257,8 @@ AdapterParameters AdapterParametersOf(const AdapterSites& sites, const Adapters&
 }
 
 double OutputAdapterParameters(const Adapters& adapters, double hidden, double vocabulary, double tp) {
-  return adapters.at(kAdaptOutput) ? adapters.rank * (hidden + vocabulary) / tp : 0;
+  if (!adapters.at(kAdaptOutput)) return 0;
+  return (adapters.rank * (hidden + vocabulary) + (adapters.magnitudes ? vocabulary : 0)) / tp;
 }
 
 }  // namespace flightplan

@@ -33,6 +33,8 @@ struct Adapters {
   int32_t rank = 0;               // 0: there are none, and all weights are trained
   int32_t expert_rank = 0;        // of the routed experts
   uint16_t targets = 0;           // AdapterTarget bits
+  bool magnitudes = false;        // DoRA: a trained scale of each output (peft/dora_layers.py:36)
+  bool split = false;             // canonical: q, k and v have one each, gate and up too (peft/canonical_lora.py:334)
   bool shared_by_experts = true;  // one for all experts of a rank
   bool inner_whole = false;       // the matrix at the unsplit side of a layer is whole on every rank (mcore-bridge)
   bool regather = false;          // the input of a column-parallel layer is kept split and gathered again
@@ -44,7 +46,7 @@ struct Adapters {
 // The adapters that a configuration trains instead of its weights.
 Adapters AdaptersOf(const Config& config);
 
-// What of them no formula has, a phrase: "DoRA adapters", "adapters of single layers". Empty: nothing.
+// What of them no formula has, a phrase: "adapters of single layers". Empty: nothing.
 std::string AdaptersNotModelled(const Config& config);
 
 // A linear layer that may have one, as a single GPU would have it.
@@ -62,6 +64,8 @@ struct AdapterSites {
   double expert_fc1 = 0, expert_fc2 = 0;  // of one of them: input and output of the layer together
 };
 AdapterSites AdapterSitesOf(const ModelShape& shape, const LayerKind& kind);
+// How many adapters stand at a layer, each with its part of the outputs.
+int PartsOf(unsigned target, const Adapters& adapters);
 
 // Parameters on one GPU.
 struct AdapterParameters {

@@ -30,10 +30,16 @@ class Layer {
         h_(D(shape.hidden)) {}
 
   LayerBytes Bytes() const {
-    const Piece attention = Attention();
-    const Piece mlp = kind_.mlp == MlpKind::kDense ? Dense(D(s_.ffn), true) : Piece{};
+    Piece attention = Attention();
+    Piece mlp = kind_.mlp == MlpKind::kDense ? Dense(D(s_.ffn), true) : Piece{};
     Piece shared;
     const Piece experts = kind_.mlp == MlpKind::kMoe ? Experts(&shared) : Piece{};
+    if (c_.adapters.magnitudes) {
+      attention.kept += ScaledBytes(~kOfMlp);
+      const bool of_shared = kind_.mlp == MlpKind::kMoe;
+      Keep(ScaledBytes(kOfMlp), Drops(of_shared ? kDropSharedExperts | kDropMoe : kDropMlp),
+           of_shared ? &shared : &mlp);
+    }
     LayerBytes bytes;
     bytes.attention = attention.kept;
     bytes.mlp = mlp.kept + shared.kept;
@@ -45,11 +51,14 @@ class Layer {
     bytes.backward = 2 * unit_ * h_ * stream_ + gathered +
                      std::max({attention.backward + attention.dropped, mlp.backward + mlp.dropped,
                                experts.backward + experts.dropped + shared.dropped, shared.backward + shared.dropped});
+    if (c_.adapters.magnitudes) bytes.backward = std::max(bytes.backward, NormOfWeightBytes());
     bytes.offloaded = attention.offloaded + mlp.offloaded + experts.offloaded;
     return bytes;
   }
 
  private:
+  static constexpr unsigned kOfMlp = kAdaptFc1 | kAdaptFc2;
+
   bool Drops(unsigned module) const {
     return c_.recompute == RecomputeMode::kSelective && (c_.recompute_modules & module) != 0;
   }
@@ -69,9 +78,38 @@ class Layer {
     if (!adapters.at(target)) return 0;
     const double seen = adapters.regather ? tokens : gathered;
     const bool same = seen == tokens && !adapters.dropout;  // as the layer's own
-    const double input = (adapters.dropout ? unit_ + 1 : same && there ? 0 : unit_) * width * seen;
+    const int parts = PartsOf(target, adapters);
+    const double input = (adapters.dropout ? parts * (unit_ + 1) : same && there ? 0 : unit_) * width * seen;
     const bool beside = with_norm && (low_ || !same);
-    return (beside ? own : 0) + input + unit_ * adapters.rank * all_;
+    return (beside ? own : 0) + input + unit_ * parts * adapters.rank * all_;
+  }
+
+  // DoRA multiplies the sum of a layer's output and its adapter's by a trained scale, whose gradient reads the sum.
+  // With dropout the layer runs once more on what dropout took, whose output is scaled, too
+  // (peft/dora_layers.py:155-170).
+  double ScaledBytes(unsigned targets) const {
+    const AdapterSites sites = AdapterSitesOf(s_, kind_);
+    double bytes = 0;
+    for (int i = 0; i < sites.count; ++i) {
+      const AdapterSite& site = sites.all[static_cast<size_t>(i)];
+      if (!c_.adapters.at(site.target & targets)) continue;
+      const double output = unit_ * (site.row ? site.out * stream_ : site.out * split_);
+      const double mask = site.row ? site.in * split_ : site.in * all_;
+      bytes += c_.adapters.dropout ? 2 * output + mask : output;
+    }
+    return bytes;
+  }
+
+  // The product of the adapter's matrices and its sum with the weight, of which the norm is taken and nothing is kept
+  // (peft/dora_layers.py:113).
+  double NormOfWeightBytes() const {
+    const AdapterSites sites = AdapterSitesOf(s_, kind_);
+    double most = 0;
+    for (int i = 0; i < sites.count; ++i) {
+      const AdapterSite& site = sites.all[static_cast<size_t>(i)];
+      if (c_.adapters.at(site.target)) most = std::max(most, 2 * unit_ * site.in * site.out / c_.tp);
+    }
+    return most;
   }
 
   // The norm before a part: its input is the residual stream. Its output feeds `consumers` GEMMs, each of which keeps

@@ -15,6 +15,11 @@ constexpr double kTensorBack = 1.15;                          // of the forward'
 // of what flows to its input. Dropout writes a copy and a mask.
 constexpr double kAdapterPasses = 5 * kBf16Bytes, kDropoutBytes = 2 * kBf16Bytes + 1;
 constexpr double kAdapterKernels = 4, kAdapterKernelsBack = 4, kAdapterWeightKernels = 2;
+// DoRA: of a weight, the adapter's product (written, read), the sum (read, written) and its norm (read); of an output,
+// the scaling (read, written) and backward two products and a sum. Kernels: scale, product, sum, norm, quotient,
+// scaling; two products and a sum.
+constexpr double kNormOfWeightBytes = 5 * kBf16Bytes, kScaleBytes = 2 * kBf16Bytes, kScaleBytesBack = 6 * kBf16Bytes;
+constexpr double kMagnitudeKernels = 6, kMagnitudeKernelsBack = 3;
 // Share of the blocks' attention that context parallelism's transfers run beside.
 constexpr double kBesideAllGather = 0.3, kBesideRing = 0.8;
 
@@ -88,6 +93,28 @@ void LayerTerms::AddAdapter(double rows, double in, double out, double first_inn
   module->wgrad.kernels += kAdapterWeightKernels;
 }
 
+// The norm of the weight with the adapter in it, in each forward pass: a product over the rank, a sum with the weight
+// and the norm of its rows, of which no gradient is taken. Then the sum of both outputs times a scale, whose gradient
+// sums over the tokens; with dropout the frozen layer runs once more, on what dropout took (peft/dora_layers.py:113,
+// :135-170).
+void LayerTerms::AddMagnitude(const AdapterSite& site, Module* module) const {
+  const double in = site.row ? site.in / t_ : site.in, out = site.row ? site.out : site.out / t_;
+  const double rows = site.row ? local_ : tokens_, rank = plan_.adapters.rank;
+  // Whole on each rank beside a row-parallel layer, whose output matrix is gathered.
+  module->fwd.matmul += ProductsOf(out, rank, in, 0, out).fwd;
+  module->fwd.memory += kNormOfWeightBytes * in * out * rates_.memory_us;
+  AddMemory(kScaleBytes * rows * out, kScaleBytesBack * rows * out, module);
+  module->fwd.kernels += kMagnitudeKernels;
+  module->bwd.kernels += kMagnitudeKernelsBack;
+  if (t_ > 1) {
+    const double gathered = rank * (site.row ? out : in) * (t_ - 1) / t_;
+    module->fwd.transfer += k_.collective_latency_us + kBf16Bytes * gathered * LinkUs(plan_.tp);
+  }
+  if (!plan_.adapters.dropout) return;
+  AddLinear({site.in, site.out, site.row ? Linear::Split::kRow : Linear::Split::kColumn}, batch_.precision, module);
+  AddMemory(kScaleBytes * rows * out, kScaleBytesBack * rows * out, module);
+}
+
 // Both of an adapter's matrices are split: what lies between them is gathered beside a column-parallel layer, and
 // reduced beside a row-parallel one, whose output is gathered (peft/utils.py:996-1045).
 void LayerTerms::AddAdapters(const AdapterSites& sites, unsigned targets, Module* module) const {
@@ -96,11 +123,15 @@ void LayerTerms::AddAdapters(const AdapterSites& sites, unsigned targets, Module
     if (!plan_.adapters.at(site.target & targets)) continue;
     const double rank = plan_.adapters.rank;
     const double first = site.row || plan_.adapters.inner_whole ? rank : rank / t_;
-    AddAdapter(tokens_, site.row ? site.in / t_ : site.in, site.out / t_, first, rank, 0, module);
+    const int parts = PartsOf(site.target, plan_.adapters);
+    for (int part = 0; part < parts; ++part) {
+      AddAdapter(tokens_, site.row ? site.in / t_ : site.in, site.out / t_ / parts, first, rank, 0, module);
+    }
+    if (plan_.adapters.magnitudes) AddMagnitude(site, module);
     if (t_ <= 1) continue;
-    const double share = (t_ - 1) / t_, between = (site.row ? 2 : 1) * rank, output = site.row ? site.out : 0;
+    const double share = (t_ - 1) / t_, between = (site.row ? 2 : 1) * rank * parts, output = site.row ? site.out : 0;
     const double bytes = kBf16Bytes * tokens_ * share * (between + output);
-    const double us = 2 * k_.collective_latency_us + bytes * LinkUs(plan_.tp);
+    const double us = 2 * parts * k_.collective_latency_us + bytes * LinkUs(plan_.tp);
     module->fwd.transfer += us;
     module->bwd.transfer += us;
     if (plan_.adapters.regather && !site.row) {

@@ -51,6 +51,8 @@ class LayerTerms {
   // its two products on either side. `per_expert`: rows of one of several adapters; 0: there is one.
   void AddAdapter(double rows, double in, double out, double first_inner, double second_inner, double per_expert,
                   Module* module) const;
+  // What DoRA adds to one.
+  void AddMagnitude(const AdapterSite& site, Module* module) const;
   bool Frozen() const { return plan_.adapters.any(); }
 
   // Gather before the column-parallel layer and reduction after the row-parallel one (or two all-reduces).

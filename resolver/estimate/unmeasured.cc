@@ -51,7 +51,8 @@ std::vector<absl::string_view> UnmeasuredTerms(const ModelShape& shape, const Ca
   // How far an untrained router's busiest rank is above the mean differs from run to run.
   if (plan.imbalance > 1 && plan.ep > 1) names.emplace_back("natural routing");
   // The published runs of Llama adapt one layer of its attention.
-  const bool beyond = (plan.adapters.targets & ~unsigned{kAdaptQkv}) != 0 || shape.is_moe();
+  const bool beyond = (plan.adapters.targets & ~unsigned{kAdaptQkv}) != 0 || shape.is_moe() ||
+                      plan.adapters.magnitudes || plan.adapters.split;
   if (plan.adapters.any() && beyond) names.emplace_back("low-rank adapters");
   return names;
 }
