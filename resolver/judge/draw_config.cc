@@ -16,13 +16,13 @@ absl::StatusOr<Timeline> DrawConfig(const JudgedConfig& judged, const TimelineAs
   }
   const bool weighed = judged.model != nullptr && judged.estimate.has_value();
   const std::optional<StepModel> model = weighed ? StepModelOf(*judged.model) : std::nullopt;
-  if (!model.has_value() || !model->Forecast(run.config, run.env, judged.estimate->layout).has_value()) {
+  if (!model.has_value() || !model->Forecast(judged.model->config, run.env, judged.estimate->layout).has_value()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the step has no forecast to draw: the model, its batch or the number of GPUs is not known, or the "
         "sizes do not come out even",
         judged.not_judged.empty() ? "" : "; not judged: ", absl::StrJoin(judged.not_judged, "; ")));
   }
-  const Candidate candidate = CandidateOf(run.config, run.env, model->shape(), judged.estimate->layout);
+  const Candidate candidate = CandidateOf(judged.model->config, run.env, model->shape(), judged.estimate->layout);
   return DrawStep(model->shape(), model->work(), candidate, model->rates(), asked);
 }
 

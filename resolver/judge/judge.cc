@@ -40,7 +40,11 @@ JudgedConfig Judge(ReadConfig read) {
   KeepWhatIsShown(env, reading.knowledge, &judged.run.findings, &aside);
   judged.set_aside = std::move(aside);
   const Knowledge& knowledge = reading.knowledge;
-  if (knowledge.elsewhere.empty() || knowledge.base_known) {
+  // Arguments of the script are none unless somebody gives some; what they might mend is not said to be wrong.
+  const FitVerdict fit = weighed.standing.fit;
+  const bool as_it_is = knowledge.in_arguments && (fit == FitVerdict::kFits || fit == FitVerdict::kMarginal);
+  if (as_it_is) weighed.not_judged = "memory: without what arguments of the script may change";
+  if (knowledge.elsewhere.empty() || knowledge.base_known || as_it_is) {
     judged.estimate = std::move(weighed.estimate);
     judged.memory = std::move(weighed.standing);
   } else {

@@ -93,7 +93,10 @@ void ReadUnknownWords(Target stack, absl::Span<const Argument> args, Knowledge* 
     const bool words = absl::StrContains(args[i].text, "[@]");  // as many as there are, flags among them
     if (row != nullptr && TakesValues(row->form)) {
       knowledge->hidden.insert(row->knob);
-    } else if (knowledge->elsewhere.empty() && (!IsFlag(flag) || row != nullptr || words)) {
+    } else if (!IsFlag(flag) || row != nullptr || words) {
+      const bool first = knowledge->elsewhere.empty(), arguments = args[i].text == "$@" || args[i].text == "$*";
+      knowledge->in_arguments = arguments && (first || knowledge->in_arguments);
+      if (!first) continue;
       knowledge->elsewhere = absl::StrCat("in ", Printable(args[i].text), ", which cannot be read here");
       knowledge->layout_elsewhere = true;
     }
@@ -195,6 +198,7 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
     knowledge.own_parser = false;
     knowledge.derivative = std::string(derivative);
     if (knowledge.elsewhere.empty()) knowledge.elsewhere = absl::StrCat("in ", derivative);
+    knowledge.in_arguments = false;
   }
   // A slip or two is one; more are another program's.
   const bool strange = derivative.empty() && StrangeFlags(args) >= kStrangeFlags;

@@ -32,6 +32,7 @@ class KnobSet {
 struct Knowledge {
   std::string elsewhere;          // where values stand that are not written here; empty: nowhere, unset is the default
   bool layout_elsewhere = false;  // the parallel sizes may stand there too
+  bool in_arguments = false;      // what stands elsewhere are arguments of the script, which may have none
   bool own_parser = true;         // it is read by the stack's own parser, which takes no flags but the stack's
   bool clear = true;              // every word of the launch can be read
   bool surroundings = true;       // the question states the software and the variables of the process, too

@@ -96,7 +96,7 @@ class PatchForecast {
       ApplyPatch(patch, &config, &env);
       const WeighedConfig weighed = EstimateConfig(inputs_, config, env);
       if (!weighed.estimate.has_value()) return FixOutcome();
-      return OutcomeOf({}, &*weighed.estimate, StepUsOf(*weighed.model, weighed.estimate->layout, config, env));
+      return OutcomeOf({}, &*weighed.estimate, StepUsOf(*weighed.model, weighed.estimate->layout, weighed.model->config, env));
     }
     for (const Assignment& assignment : patch) {
       if (assignment.env_var.empty()) config.Set(assignment.knob, assignment.value, Origin::kCaller);
@@ -106,9 +106,10 @@ class PatchForecast {
 
  private:
   FixOutcome With(const Config& config, const StageLayout& stages) const {
-    const Candidate candidate = CandidateOf(config, run_.env, *shape_, stages);
+    const GpuSystem& gpu = model_ != nullptr ? model_->intent.gpu : **inputs_.gpu;
+    const Candidate candidate = CandidateOf(AsTrained(inputs_.others, config), run_.env, *shape_, stages);
     MemoryForecast memory;
-    ForecastMemory(*shape_, candidate, MemoryOf(**inputs_.gpu), &memory);
+    ForecastMemory(*shape_, candidate, MemoryOf(gpu), &memory);
     FixOutcome outcome;
     outcome.fit = memory.verdict;
     outcome.memory_bytes = memory.fullest.total.value;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "resolver/base/saturating.h"
 #include "resolver/catalog/memory_coefficients.h"
 #include "resolver/derive/adapters.h"
 #include "resolver/derive/model_from_knobs.h"
@@ -70,12 +71,32 @@ WeighedConfig Forecast(const GpuSystem& gpu, const Config& config, const Environ
   weighed_model->intent.gpu = gpu;
   weighed_model->intent.env = env;
   weighed_model->shape = *std::move(shape);
+  weighed_model->config = config;
   WeighedConfig weighed;
   weighed.estimate = Estimate(weighed_model->intent, weighed_model->shape, PlaceLayout(config, env), config, env.vars);
   if (weighed.estimate->stages.empty()) return Lacks("", "the layout does not come out even");
   weighed.model = weighed_model;
   weighed.standing.fit = weighed.estimate->fit;
   return weighed;
+}
+
+// Copies of the weights take what the weights do on the fullest stage. What a caller says of others' memory counts
+// them.
+WeighedConfig ForecastBesideCopies(const MemoryOfOthers* others, GpuSystem gpu, const Config& config,
+                                   const Environment& env) {
+  WeighedConfig alone = Forecast(gpu, config, env);
+  const int copies = others == nullptr ? 0 : others->weight_copies;
+  const bool counted = gpu.reserved_bytes.has_value() && !others->gpu_share.has_value();
+  if (copies <= 0 || counted || !alone.estimate.has_value() || !gpu.hbm_bytes.has_value()) return alone;
+  double weights = 0;
+  for (const StageForecast& stage : alone.estimate->stages) {
+    weights = std::max(weights, stage.bytes[MemoryPart::kParameters]);
+  }
+  const int64_t held = std::min<int64_t>(std::llround(copies * weights), *gpu.hbm_bytes - 1);
+  const int64_t before = gpu.reserved_bytes.value_or(0);
+  Reserve(held, &gpu);
+  gpu.reserved_bytes = before + held;
+  return Forecast(gpu, config, env);
 }
 
 int64_t LeastState(const WeighedConfig& weighed) {
@@ -101,6 +122,17 @@ int64_t LeastWithout(const GpuSystem& gpu, const std::string& missing, const Con
 
 }  // namespace
 
+Config AsTrained(const MemoryOfOthers* others, const Config& config) {
+  Config trained = config;
+  if (others == nullptr || others->sequences_a_sample <= 1) return trained;
+  for (const Knob size : {Knob::micro_batch_size, Knob::global_batch_size}) {
+    const Value& samples = config.Get(size);
+    if (!samples.is_int() || samples.integer() < 1) continue;
+    trained.Set(size, Value(SaturatingMul(samples.integer(), others->sequences_a_sample)), Origin::kUpstream);
+  }
+  return trained;
+}
+
 bool ComesOutEven(const ModelSpec& model, const Config& config, const Environment& env) {
   const Placement placement = PlaceLayout(config, env);
   return ExpertsComeOutEven(model, config) && placement.data_parallel_size > 0 &&
@@ -124,7 +156,7 @@ WeighedConfig EstimateConfig(const WeighingInputs& inputs, const Config& config,
   } else if (unread != nullptr && unread->of_state) {
     weighed = Lacks(std::string(Name(unread->knob)), absl::StrCat(Name(unread->knob), " cannot be read here"));
   } else {
-    weighed = Forecast(gpu, config, env);
+    weighed = ForecastBesideCopies(inputs.others, gpu, AsTrained(inputs.others, config), env);
     MemoryStanding& standing = weighed.standing;
     const bool at_most = inputs.others != nullptr && !inputs.others->counted_too.empty();
     if (at_most && weighed.estimate.has_value() && standing.fit != FitVerdict::kFits) {
@@ -139,8 +171,9 @@ WeighedConfig EstimateConfig(const WeighingInputs& inputs, const Config& config,
     }
   }
   MemoryStanding& standing = weighed.standing;
-  standing.usable_bytes = gpu.hbm_bytes.value_or(0);
-  standing.reserved_bytes = gpu.reserved_bytes.value_or(0);
+  const GpuSystem& left = weighed.model != nullptr ? weighed.model->intent.gpu : gpu;
+  standing.usable_bytes = left.hbm_bytes.value_or(0);
+  standing.reserved_bytes = left.reserved_bytes.value_or(0);
   if (standing.usable_bytes > 0 && standing.at_least_bytes > standing.usable_bytes) {
     standing.fit = FitVerdict::kDoesNotFit;
   }

@@ -33,6 +33,7 @@ struct MemoryStanding {
 struct WeighedModel {
   NormalizedIntent intent;
   ModelShape shape;
+  Config config;  // AsTrained
 };
 
 struct WeighedConfig {
@@ -48,6 +49,9 @@ struct WeighingInputs {
   absl::Span<const Knob> unread;                  // written with values that only a run would know
   const MemoryOfOthers* others = nullptr;         // as the launch says it
 };
+
+// `config` with batches of sequences where its batches are of samples that have more than one.
+Config AsTrained(const MemoryOfOthers* others, const Config& config);
 
 // Whether ranks and experts come out even: else no memory is forecast.
 bool ComesOutEven(const ModelSpec& model, const Config& config, const Environment& env);

@@ -224,25 +224,61 @@ class Stacks(unittest.TestCase):
         self.assertEqual(int(awake["memory"]["usable_bytes"]) + int(awake["memory"]["reserved_bytes"]), whole)
 
     def test_memory_that_nobody_states_is_unknown_until_it_is_stated(self):
-        text = VERL.replace("trainer.nnodes=2 $@", "actor_rollout_ref.actor.use_kl_loss=True trainer.nnodes=2")
+        text = VERL.replace("adv_estimator=grpo", "adv_estimator=gae").replace(" $@", "")
         answer = self.judge(text)
         self.assertEqual(answer["memory"]["missing_input"], "hardware.reserved_bytes")
-        self.assertTrue(any("the reference model holds memory" in what for what in answer["not_judged"]), answer["not_judged"])
+        self.assertTrue(any("the critic holds memory" in what for what in answer["not_judged"]), answer["not_judged"])
         stated = self.judge(text, "--reserved-memory-gib", "8")
         self.assertEqual(int(stated["memory"]["reserved_bytes"]), 8 << 30)
         self.assertEqual(stated["memory"]["missing_input"], "")
 
-    def test_adapters_need_no_gradients_of_the_weights(self):
-        def bytes_of(answer, part):
-            return sum(int(p["part_bytes"]) for p in answer["estimate"]["stages"][0]["parts"] if p["name"] == part)
+    def bytes_of(self, answer, part):
+        return sum(int(p["part_bytes"]) for p in answer["estimate"]["stages"][0]["parts"] if p["name"] == part)
 
+    def test_a_reference_model_holds_as_much_as_the_weights(self):
+        text = VERL.replace("trainer.nnodes=2 $@", "actor_rollout_ref.actor.use_kl_loss=True trainer.nnodes=2")
+        answer = self.judge(text)
+        weights = self.bytes_of(answer, "parameters")
+        self.assertGreater(weights, 1 << 30)
+        self.assertEqual(int(answer["memory"]["reserved_bytes"]), weights)
+        offloaded = self.judge(text.replace("trainer.nnodes=2", "actor_rollout_ref.ref.megatron.param_offload=True trainer.nnodes=2"))
+        self.assertEqual(offloaded["memory"]["reserved_bytes"], "0")
+        # What a caller says of all that others hold stands over it.
+        stated = self.judge(text, "--reserved-memory-gib", "8")
+        self.assertEqual(int(stated["memory"]["reserved_bytes"]), 8 << 30)
+
+    def test_pairs_of_samples_are_two_sequences_each(self):
+        pairs = SWIFT.replace("megatron sft", "megatron rlhf --rlhf_type dpo").replace("--packing true", "--tuner_type lora")
+        singles = SWIFT.replace("--packing true", "--tuner_type lora")
+        two, one = self.judge(pairs), self.judge(singles)
+        self.assertEqual(self.value(two, "micro_batch_size"), "1", "as it is written")
+        for part in ("attention_activations", "logits_and_loss"):
+            self.assertAlmostEqual(self.bytes_of(two, part) / self.bytes_of(one, part), 2, places=2, msg=part)
+        self.assertEqual(self.bytes_of(two, "parameters"), self.bytes_of(one, "parameters"))
+        packed = self.judge(pairs.replace("--tuner_type lora", "--tuner_type lora --packing true"))
+        self.assertEqual(self.bytes_of(packed, "attention_activations"), self.bytes_of(one, "attention_activations"))
+        whole = self.judge(pairs.replace("--tuner_type lora", "--tuner_type full"))
+        self.assertEqual(int(whole["memory"]["reserved_bytes"]), self.bytes_of(whole, "parameters"))
+
+    def test_arguments_that_a_script_may_be_given_keep_no_forecast(self):
+        answer = self.judge(VERL)
+        self.assertEqual(answer["memory"]["fit"], "FIT_VERDICT_FITS")
+        self.assertTrue(any("arguments of the script" in what for what in answer["not_judged"]), answer["not_judged"])
+        whole = self.judge(VERL.replace(" $@", ""))
+        self.assertEqual(answer["estimate"]["stages"], whole["estimate"]["stages"])
+        large = VERL.replace("max_response_length=3072", "max_response_length=130000")
+        self.assertEqual(self.judge(large.replace(" $@", ""))["memory"]["fit"], "FIT_VERDICT_DOES_NOT_FIT")
+        answer = self.judge(large)
+        self.assertEqual((answer["memory"]["fit"], self.errors(answer)), ("FIT_VERDICT_UNKNOWN", []))
+
+    def test_adapters_need_no_gradients_of_the_weights(self):
         whole = self.judge(SWIFT)
         for text in (SWIFT.replace("--packing true", "--packing true --tuner_type lora"),
                      SWIFT.replace("--packing true", "--packing true --adapters my/adapter")):
             adapters = self.judge(text)
             self.assertEqual(self.value(adapters, "peft.dim"), "8")
-            self.assertLess(bytes_of(adapters, "gradients"), bytes_of(whole, "gradients") / 20)
-            self.assertLess(bytes_of(adapters, "optimizer_state"), bytes_of(whole, "optimizer_state") / 20)
+            self.assertLess(self.bytes_of(adapters, "gradients"), self.bytes_of(whole, "gradients") / 20)
+            self.assertLess(self.bytes_of(adapters, "optimizer_state"), self.bytes_of(whole, "optimizer_state") / 20)
         verl = self.judge(VERL.replace("trainer.nnodes=2 $@", "actor_rollout_ref.model.lora.rank=16 trainer.nnodes=2"))
         self.assertEqual(self.value(verl, "peft.dim"), "16")
         self.assertIn("estimate", verl)
@@ -265,7 +301,8 @@ class Stacks(unittest.TestCase):
     def test_adapters_that_no_formula_has_are_said_to_be_unknown(self):
         answer = self.judge(VERL.replace("trainer.nnodes=2 $@", "actor_rollout_ref.model.lora.rank=16 "
                                          "actor_rollout_ref.model.lora.type=dora trainer.nnodes=2"))
-        self.assertTrue(any("DoRA adapters are not modelled" in what for what in answer["not_judged"]), answer["not_judged"])
+        self.assertTrue(any("DoRA adapters of routed experts are not modelled" in what for what in answer["not_judged"]),
+                        answer["not_judged"])
         self.assertNotIn("estimate", answer)
 
     def test_adapters_are_written_in_each_ones_words(self):

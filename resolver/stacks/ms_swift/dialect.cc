@@ -178,6 +178,19 @@ class Reader {
     }
   }
 
+  // What a microbatch counts are pairs, two sequences each; packed, both are within the length
+  // (swift/dataset/packing.py). A whole model learns beside a copy of what it was (megatron/trainers/rlhf_mixin.py:31).
+  void TakePairs(bool adapters) {
+    MemoryOfOthers& others = out_.others;
+    const bool packed = words_.Has("packing") && words_.Bool("packing") == std::optional<bool>(true);
+    if (!packed) others.sequences_a_sample = 2;
+    if (Rlhf("rm")) {
+      others.counted_too = "logits, which a reward model does not have";
+    } else if (!adapters) {
+      others.weight_copies = 1;
+    }
+  }
+
   // Rollouts' engine on the same GPUs (swift/megatron/trainers/rollout_mixin.py:489), a second model as reference
   // (rlhf_mixin.py:31).
   void TakeMemoryOfOthers() {
@@ -189,9 +202,10 @@ class Reader {
       if (words_.Has(name) && words_.Bool(name) != std::optional<bool>(false))
         others.not_modelled = "frozen parameters";
     }
-    if (Rlhf("dpo") || Rlhf("kto") || Rlhf("rm")) others.not_modelled = "pairs of samples";
+    if (Rlhf("kto")) others.not_modelled = "completions of other prompts beside each";
+    if (Rlhf("dpo") || Rlhf("rm")) TakePairs(adapters);
     if (Rlhf("gkd") && words_.Has("teacher_model")) others.holder = "the teacher model";
-    if (Rlhf("grpo") && !adapters) others.holder = "the reference model";
+    if (Rlhf("grpo") && !adapters) others.weight_copies = 1;
     const bool beside = words_.Text("vllm_mode") == "colocate" && (Rlhf("grpo") || Rlhf("gkd"));
     const bool asleep = words_.Number("sleep_level").value_or(0) > 0;
     if (!beside || asleep || !others.holder.empty()) return;

@@ -108,8 +108,22 @@ TEST(ParseMsSwift, SaysWhatElseHoldsTheGpusMemory) {
   EXPECT_EQ(awake.others.gpu_share, 0.4);
   EXPECT_EQ(Read(grpo).others.gpu_share, 0.9) << "its default";
   EXPECT_EQ(Read(absl::StrCat(grpo, " --sleep_level 1")).others.holder, "");
-  EXPECT_EQ(Read("rlhf --rlhf_type grpo --model m --dataset d").others.holder, "the reference model");
+  EXPECT_EQ(Read("rlhf --rlhf_type grpo --model m --dataset d").others.weight_copies, 1);
   EXPECT_EQ(Read(kSft).others.holder, "");
+}
+
+TEST(ParseMsSwift, SaysThatSamplesArePairs) {
+  const std::string dpo = "rlhf --rlhf_type dpo --model m --dataset d";
+  EXPECT_EQ(Read(dpo).others.sequences_a_sample, 2);
+  EXPECT_EQ(Read(dpo).others.weight_copies, 1);
+  EXPECT_EQ(Read(absl::StrCat(dpo, " --packing true")).others.sequences_a_sample, 1);
+  EXPECT_EQ(Read(absl::StrCat(dpo, " --tuner_type lora")).others.weight_copies, 0);
+  const ParseResult rewards = Read("rlhf --rlhf_type rm --model m --dataset d");
+  EXPECT_EQ(rewards.others.sequences_a_sample, 2);
+  EXPECT_EQ(rewards.others.weight_copies, 0);
+  EXPECT_EQ(rewards.others.counted_too, "logits, which a reward model does not have");
+  EXPECT_EQ(Read("rlhf --rlhf_type kto --model m --dataset d").others.not_modelled,
+            "completions of other prompts beside each");
 }
 
 TEST(ParseMsSwift, ReadsTheAdaptersThatAreTrained) {

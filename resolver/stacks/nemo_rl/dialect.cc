@@ -259,15 +259,17 @@ class Reader {
     knobs_.Set(K::seq_length, NextMultiple(*length, unit).value_or(std::numeric_limits<int64_t>::max()));
   }
 
-  // The reference model's weights wait on the host (megatron_policy_worker.py:1971), vLLM's and SGLang's engines sleep
-  // while a step runs.
+  // The reference model's weights wait on the host (megatron_policy_worker.py:1971), those of one teacher
+  // (algorithms/distillation.py:917) and the value model with all that it holds, too (algorithms/ppo.py:1627,
+  // megatron_value_worker.py:952); vLLM's and SGLang's engines sleep while a step runs.
   void TakeMemoryOfOthers() {
     MemoryOfOthers& others = out_.others;
-    if (settings_.Map("dpo") != nullptr || settings_.Map("rm") != nullptr) others.not_modelled = "pairs of samples";
+    const bool prefers = settings_.Map("dpo") != nullptr, rates = settings_.Map("rm") != nullptr;
+    if (prefers || rates) others.sequences_a_sample = 2;  // algorithms/dpo.py:602, rm.py:542
+    if (rates) others.counted_too = "logits, which a reward model does not have";
     if (settings_.Bool("policy.draft.enabled", false).value_or(true)) others.not_modelled = "a draft model";
-    const bool teacher = settings_.Map("teacher") != nullptr || settings_.Map("teachers") != nullptr;
-    if (teacher) others.holder = "the teacher model";
-    if (settings_.Map("value") != nullptr) others.holder = "the value model";
+    // Several teachers hand their logits over on the GPU (algorithms/xtoken_off_policy_distillation.py:514).
+    if (settings_.Map("teachers") != nullptr) others.holder = "the teacher models";
     const bool colocated = settings_.Bool("policy.generation.colocated.enabled", true).value_or(true);
     if (trains_alone() || !colocated || settings_.Text("policy.generation.backend") != "megatron") return;
     others.holder = "the rollout engine";

@@ -205,9 +205,17 @@ TEST(ParseNemoRl, CountsTheGpusThatTrain) {
 
 TEST(ParseNemoRl, SaysWhatElseHoldsTheGpusMemory) {
   EXPECT_EQ(Read().others.holder, "") << "vLLM sleeps, and the reference model waits on the host";
-  EXPECT_EQ(Read("value: {megatron_cfg: {enabled: true}}\n").others.holder, "the value model");
-  EXPECT_EQ(Read("teacher: {model_name: x}\n").others.holder, "the teacher model");
-  EXPECT_EQ(Read("dpo: {max_num_epochs: 1}\n").others.not_modelled, "pairs of samples");
+  EXPECT_EQ(Read("value: {megatron_cfg: {enabled: true}}\n").others.holder, "") << "it waits on the host, too";
+  EXPECT_EQ(Read("teacher: {model_name: x}\n").others.holder, "");
+  EXPECT_EQ(Read("teachers: {a: {model_name: x}}\n").others.holder, "the teacher models");
+}
+
+TEST(ParseNemoRl, SaysThatSamplesArePairs) {
+  EXPECT_EQ(Read().others.sequences_a_sample, 1);
+  EXPECT_EQ(Read("dpo: {max_num_epochs: 1}\n").others.sequences_a_sample, 2);
+  const ParseResult rewards = Read("rm: {max_num_epochs: 1}\n");
+  EXPECT_EQ(rewards.others.sequences_a_sample, 2);
+  EXPECT_EQ(rewards.others.counted_too, "logits, which a reward model does not have");
 }
 
 TEST(ParseNemoRl, SaysThatAnotherBackendTrains) {

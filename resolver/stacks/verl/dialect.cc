@@ -192,7 +192,9 @@ class Reader {
     const bool trainer = words_.module().empty() || words_.module() == "verl.trainer.main_ppo";
     if (!trainer) return;  // its rollouts run on GPUs of their own
     if (HasCritic()) others.holder = "the critic";
-    if (HasReference()) others.holder = "the reference model";
+    // Of the actor's model and sizes, and never wrapped for gradients (verl/workers/engine/megatron/
+    // transformer_impl.py:471).
+    if (HasReference()) others.weight_copies = 1;
     if (!others.holder.empty() || words_.Bool(Rollout("free_cache_engine"), true).value_or(false)) return;
     others.holder = "the rollout engine";
     const std::optional<Value> share = words_.Get(Rollout("gpu_memory_utilization"), 0.5);

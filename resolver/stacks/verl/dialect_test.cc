@@ -92,8 +92,9 @@ TEST(ParseVerl, SaysWhatElseHoldsTheGpusMemory) {
   EXPECT_EQ(awake.others.holder, "the rollout engine");
   EXPECT_EQ(awake.others.gpu_share, 0.5);
   const std::string reference = absl::StrCat(kGrpo, " actor_rollout_ref.actor.use_kl_loss=True");
-  EXPECT_EQ(Read(reference).others.holder, "the reference model");
-  EXPECT_EQ(Read(absl::StrCat(reference, " actor_rollout_ref.ref.megatron.param_offload=True")).others.holder, "");
+  EXPECT_EQ(Read(reference).others.weight_copies, 1);
+  const std::string offloaded = absl::StrCat(reference, " actor_rollout_ref.ref.megatron.param_offload=True");
+  EXPECT_EQ(Read(offloaded).others.weight_copies, 0);
   EXPECT_EQ(Read(absl::StrCat(kGrpo, " algorithm.adv_estimator=gae")).others.holder, "the critic");
 }
 
