@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "resolver/plan/stack.h"
 #include "resolver/read/argparse.h"
 #include "resolver/read/hydra_value.h"
+#include "resolver/stacks/flagscale/flags.h"
 #include "resolver/stacks/layered_settings.h"
 #include "resolver/stacks/megatron_lm/dialect.h"
 #include "resolver/stacks/required_inputs.h"
@@ -35,16 +37,13 @@ constexpr absl::string_view kIgnored[] = {"log_dir", "details_dir", "scripts_dir
 
 // Of its fork: another size of the feed-forward layer, and layouts that differ from stage to stage
 // (backends/Megatron-LM/megatron/training/arguments.py.patch).
-constexpr absl::string_view kFfnRule = "--multiple-of", kUneven = "--enable-hetero", kDualPipe = "--use-dualpipev",
-                            kAdapters = "--peft-type";
-
-// The fork takes more tokenizers and another backend of communication, which no rule looks at.
-constexpr FlagSpec kWider[] = {{"--tokenizer-type"}, {"--distributed-backend"}};
+constexpr absl::string_view kFfnUnit = "--multiple-of", kFfnFactor = "--hidden-dim-multiplier",
+                            kUneven = "--enable-hetero", kDualPipe = "--use-dualpipev", kAdapters = "--peft-type";
 
 const FlagTable& Table() {
   static const auto* const kTable = [] {
     auto* table = new FlagTable(FindStack("flagscale")->core_release(kMain));
-    table->Add(kWider);
+    table->Add(FlagScaleFlags());
     return table;
   }();
   return *kTable;
@@ -114,6 +113,33 @@ void TakeVariables(const LayeredSettings& settings, ParseResult* out) {
   }
 }
 
+// What is written behind a flag the last time; null: nothing is.
+const Argument* ValueOf(absl::Span<const Argument> words, absl::string_view flag) {
+  const Argument* value = nullptr;
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i].text == flag) value = &words[i + 1];
+  }
+  return value;
+}
+
+// Two thirds of four times the width, by the factor, up to the next multiple (arguments.py.patch, validate_args).
+void SetFfn(absl::Span<const Argument> words, WrittenKnobs* knobs) {
+  const Argument *const unit = ValueOf(words, kFfnUnit), *const factor = ValueOf(words, kFfnFactor);
+  if (unit == nullptr || knobs->Has(K::ffn_hidden_size) || knobs->Unknown(K::ffn_hidden_size)) return;
+  constexpr int64_t kMostWidth = int64_t{1} << 32;
+  int64_t multiple = 0;
+  double by = 1;
+  const std::optional<int64_t> hidden = knobs->Number(K::hidden_size);
+  const bool known = !unit->unknown && absl::SimpleAtoi(unit->text, &multiple) &&
+                     (factor == nullptr || (!factor->unknown && absl::SimpleAtod(factor->text, &by)));
+  const bool sound =
+      hidden.value_or(0) > 0 && *hidden <= kMostWidth && multiple > 0 && multiple <= kMostWidth && by > 0 && by < 1024;
+  if (!knobs->Unknown(K::swiglu) && !knobs->Of(K::swiglu).truthy()) return;  // the rule is for gated layers
+  if (knobs->Unknown(K::swiglu) || !known || !sound) return knobs->Lose(K::ffn_hidden_size);
+  const auto width = static_cast<int64_t>(static_cast<double>(*hidden * 8 / 3) * by);
+  knobs->Set(K::ffn_hidden_size, (width + multiple - 1) / multiple * multiple);
+}
+
 ParseResult Read(const LayeredSettings& settings, ParseResult of_files) {
   const std::vector<Argument> words = Flattener(settings).Words();
   ArgparseOptions options;
@@ -122,7 +148,7 @@ ParseResult Read(const LayeredSettings& settings, ParseResult of_files) {
   std::vector<Argument> strays;
   options.leftover = &strays;
   ParseResult result = ParseArguments(words, Table(), options);
-  // The fork's own flags are not all known here: nothing is said of them.
+  // An entry script may add flags of its own: nothing is said of them.
   result.findings.erase(std::remove_if(result.findings.begin(), result.findings.end(),
                                        [](const ParseFinding& entry) { return entry.finding.rule_id == kUnread; }),
                         result.findings.end());
@@ -133,9 +159,15 @@ ParseResult Read(const LayeredSettings& settings, ParseResult of_files) {
   const auto says = [&words](absl::string_view flag) {
     return std::any_of(words.begin(), words.end(), [flag](const Argument& word) { return word.text == flag; });
   };
-  if (says(kFfnRule) && !knobs.Has(K::ffn_hidden_size)) knobs.Lose(K::ffn_hidden_size);
+  SetFfn(words, &knobs);
   if (says(kDualPipe)) result.others.not_modelled = "the DualPipeV schedule";
-  if (says(kAdapters)) result.others.not_modelled = "adapters of FlagScale's own";
+  const Argument* const adapters = ValueOf(words, kAdapters);
+  if (adapters != nullptr && adapters->text == "lora") {
+    knobs.Set(K::peft_scheme, "lora");  // flagscale/train/peft/lora.py: Megatron-Bridge's adapter, of an older day
+    if (!knobs.Has(K::peft_dim)) knobs.Set(K::peft_dim, 8);
+  } else if (adapters != nullptr && adapters->text != "None") {
+    result.others.not_modelled = "adapters of FlagScale's own";
+  }
   if (says(kUneven)) {
     result.others.not_modelled = "layouts that differ from stage to stage";
     result.elsewhere = "in the meshes of --hetero-process-meshes";

@@ -74,6 +74,28 @@ TEST(ParseFlagScale, MakesFlagsOfTheGroupThatTheExperimentNames) {
   EXPECT_EQ(read.recipe_vars, (EnvVars{{"CUDA_DEVICE_MAX_CONNECTIONS", "1"}}));
 }
 
+TEST(ParseFlagScale, KnowsTheFlagsOfItsFork) {
+  const auto read = [](absl::string_view model) {
+    Environment env = Env();
+    env.model_files["train/7b.yaml"] = absl::StrCat("model:\n  num_layers: 4\n  hidden_size: 4096\n", model);
+    return ParseFlagScaleYaml(kExperiment, env);
+  };
+  // validate_args of its patch: int(8 * 4096 / 3) is 10922, times 1.3 is 14198, in units of 256.
+  EXPECT_EQ(Final(read("  swiglu: true\n  multiple_of: 256\n"), K::ffn_hidden_size), Value(11008));
+  EXPECT_EQ(Final(read("  swiglu: true\n  multiple_of: 256\n  hidden_dim_multiplier: 1.3\n"), K::ffn_hidden_size),
+            Value(14336));
+  EXPECT_EQ(Final(read("  multiple_of: 256\n"), K::ffn_hidden_size), std::nullopt) << "of gated layers alone";
+  const ParseResult hidden = read("  swiglu: true\n  multiple_of: ${of.another.file}\n");
+  EXPECT_EQ(hidden.unknown, std::vector<K>{K::ffn_hidden_size});
+  const ParseResult adapters = read("  peft_type: lora\n  lora_dim: 32\n  lora_target_modules: [linear_qkv]\n");
+  EXPECT_EQ(Final(adapters, K::peft_scheme), Value("lora"));
+  EXPECT_EQ(Final(adapters, K::peft_dim), Value(32));
+  EXPECT_EQ(Final(adapters, K::peft_target_modules), Value(Value::List{Value("linear_qkv")}));
+  EXPECT_EQ(Final(read("  peft_type: lora\n"), K::peft_dim), Value(8)) << "its default";
+  EXPECT_EQ(read("  peft_type: other\n").others.not_modelled, "adapters of FlagScale's own");
+  EXPECT_EQ(read("  norm_init_weight: heavy\n").findings.size(), 1u) << "of a kind that it does not take";
+}
+
 TEST(ParseFlagScale, BehindItselfAGroupStandsOverTheFile) {
   Environment env = Env();
   const std::string own = "train: {model: {num_layers: 8}}\n";
@@ -99,7 +121,7 @@ TEST(ParseFlagScale, RefusesWhatItsParserWould) {
 TEST(ParseFlagScale, WhatItsForkAddsIsNotJudged) {
   const Environment env = Env();
   const ParseResult read =
-      ParseFlagScaleYaml("train: {system: {enable_hetero: true}, model: {multiple_of: 256}}\n", env);
+      ParseFlagScaleYaml("train: {system: {enable_hetero: true}, model: {swiglu: true, multiple_of: 256}}\n", env);
   EXPECT_FALSE(read.elsewhere.empty());
   EXPECT_EQ(read.others.not_modelled, "layouts that differ from stage to stage");
   EXPECT_EQ(read.unknown, std::vector<Knob>{K::ffn_hidden_size});
