@@ -124,6 +124,7 @@ ParseResult ParseVime(absl::Span<const Argument> args, const Environment& env) {
   reader.CheckStages();
   reader.NoteWhatIsNotWeighed();
   TakeMemoryOfOthers(reader.words(), &result.others);
+  if (reader.words().Has("--dspark-num-draft-layers")) result.others.not_modelled = "a draft model";
   return result;
 }
 
