@@ -140,6 +140,12 @@ TEST(ExpertOverlap, NeedsVirtualStagesWithPipeline) {
   EXPECT_TRUE(On(Plan(intent), Knob::overlap_moe_expert_parallel_comm));
 }
 
+TEST(ExpertOverlap, HasNoScheduleForHybridPatterns) {
+  NormalizedIntent intent = Intent("nemotron-3-nano-30b-a3b", "h100", 16, {.ep = 16}, 1024);
+  Pin(intent, Knob::moe_token_dispatcher_type, "alltoall");
+  EXPECT_FALSE(On(Plan(intent), Knob::overlap_moe_expert_parallel_comm));
+}
+
 TEST(ExpertOverlap, StaysOutOfWhatExcludesIt) {
   NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024);
   Pin(intent, Knob::recompute_granularity, "full");
