@@ -67,11 +67,6 @@ bool PaysForRoom(const ResolvedPlan& plan) {
   return !config.Get(K::recompute_granularity).is_none() || config.Get(K::optimizer_cpu_offload).truthy();
 }
 
-bool OffloadsOfOurOwn(const ResolvedPlan& plan) {
-  const Config& config = plan.decided.config;
-  return config.origin(K::optimizer_cpu_offload) == Origin::kDecided && config.Get(K::optimizer_cpu_offload).truthy();
-}
-
 // A pipeline without virtual stages needs the least memory. The decisions hold for enough what the search's room leaves
 // out, so it is looked at where the best of the others pays for room.
 absl::Status ExecuteWithout(const VirtualStageSearch& search, const NormalizedIntent& intent,
@@ -158,11 +153,9 @@ absl::Status ShareExecution(const VirtualStageSearch& search, const NormalizedIn
 }  // namespace
 
 absl::StatusOr<ResolvedPlan> ResolveLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
-  // Bring-up asks for the plainest way that runs: an optimizer on the host is no such way, and a pipeline that needs
-  // one with more memory must not be slower than one that needs virtual stages with less.
-  if (intent.stage == Stage::kBringUp) {
+  if (intent.stage == Stage::kBringUp) {  // which asks for the plainest way that runs
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plain, ExecuteLayout(intent, evidence));
-    if (Launchable(plain) && !OffloadsOfOurOwn(plain)) return plain;
+    if (Launchable(plain)) return plain;
   }
   VirtualStageSearch search(intent);
   const std::vector<int64_t> counts = search.AsDecided();

@@ -6,8 +6,6 @@
 namespace flightplan::properties {
 namespace {
 
-enum class Asked : unsigned char { kProduction, kTune, kBringUp };
-
 struct KnownQuestion {
   const char* model;
   const char* gpu;
@@ -15,21 +13,19 @@ struct KnownQuestion {
   int batch;  // samples of a step
   const char* target;
   int tp, pp, vpp, ep;  // vpp 0: left open
-  Asked stage;
+  v1::Stage stage;
   bool recent_te;  // TE 2.12.0; else not said
 };
 
 constexpr KnownQuestion kKnownQuestions[] = {
-    {"qwen3-vl-30b-a3b", "h100-sxm", 128, 8192, 1024, "megatron-lm", 1, 2, 2, 32, Asked::kTune, true},
-    {"step-3", "a100-sxm-80gb", 64, 16384, 128, "megatron-lm", 8, 2, 0, 16, Asked::kBringUp, true},
-    {"qwen2.5-72b", "rtx-pro-6000-server", 128, 16384, 256, "megatron-lm", 1, 8, 0, 1, Asked::kProduction, false},
-    {"ernie-4.5-21b-a3b", "b300-sxm", 16, 4096, 128, "megatron-bridge", 2, 2, 8, 4, Asked::kTune, false},
-    {"ernie-4.5-21b-a3b", "h100-sxm", 128, 16384, 512, "megatron-bridge", 1, 2, 0, 16, Asked::kTune, false},
-    {"llama-4-maverick", "a100-sxm-80gb", 256, 16384, 512, "megatron-lm", 4, 8, 0, 16, Asked::kProduction, false},
-    {"glm-4.6", "l40s", 128, 4096, 128, "megatron-bridge", 2, 4, 0, 32, Asked::kBringUp, true},
-    {"step-3.5-flash", "h200-sxm", 128, 4096, 256, "megatron-bridge", 1, 1, 0, 32, Asked::kTune, true},
-    {"gpt-oss-120b", "a800-sxm-80gb", 128, 8192, 128, "megatron-bridge", 1, 1, 0, 32, Asked::kTune, false},
-    {"step-3", "rtx-pro-6000-server", 256, 4096, 512, "megatron-lm", 8, 2, 2, 16, Asked::kTune, false},
+    {"qwen3-vl-30b-a3b", "h100-sxm", 128, 8192, 1024, "megatron-lm", 1, 2, 2, 32, v1::STAGE_TUNE, true},
+    {"qwen2.5-72b", "rtx-pro-6000-server", 128, 16384, 256, "megatron-lm", 1, 8, 0, 1, v1::STAGE_PRODUCTION, false},
+    {"ernie-4.5-21b-a3b", "b300-sxm", 16, 4096, 128, "megatron-bridge", 2, 2, 8, 4, v1::STAGE_TUNE, false},
+    {"ernie-4.5-21b-a3b", "h100-sxm", 128, 16384, 512, "megatron-bridge", 1, 2, 0, 16, v1::STAGE_TUNE, false},
+    {"llama-4-maverick", "a100-sxm-80gb", 256, 16384, 512, "megatron-lm", 4, 8, 0, 16, v1::STAGE_PRODUCTION, false},
+    {"step-3.5-flash", "h200-sxm", 128, 4096, 256, "megatron-bridge", 1, 1, 0, 32, v1::STAGE_TUNE, true},
+    {"gpt-oss-120b", "a800-sxm-80gb", 128, 8192, 128, "megatron-bridge", 1, 1, 0, 32, v1::STAGE_TUNE, false},
+    {"step-3", "rtx-pro-6000-server", 256, 4096, 512, "megatron-lm", 8, 2, 2, 16, v1::STAGE_TUNE, false},
 };
 
 v1::ResolveConfigRequest RequestOf(const KnownQuestion& known) {
@@ -40,9 +36,7 @@ v1::ResolveConfigRequest RequestOf(const KnownQuestion& known) {
   request.mutable_workload()->set_seq_length(known.seq);
   request.mutable_workload()->set_global_batch_size(known.batch);
   request.mutable_target()->set_framework(known.target);
-  request.set_stage(known.stage == Asked::kTune      ? v1::STAGE_TUNE
-                    : known.stage == Asked::kBringUp ? v1::STAGE_BRING_UP
-                                                     : v1::STAGE_PRODUCTION);
+  request.set_stage(known.stage);
   v1::Layout* const layout = request.mutable_layout();
   layout->set_tensor_model_parallel_size(known.tp);
   layout->set_pipeline_model_parallel_size(known.pp);
