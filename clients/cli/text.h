@@ -39,6 +39,6 @@ bool ContainsWord(absl::string_view text, absl::string_view word);
 using flightplan::WithThousands;
 std::string ParameterText(int64_t count);  // 671 B, 30.5 B, 560 M
 std::string GibNumber(double bytes);       // 71, 4.2, 0.03
-std::string PercentText(double ratio);      // 27 %, 3.4 %
+std::string PercentText(double ratio);     // 27 %, 3.4 %
 
 }  // namespace flightplan::cli

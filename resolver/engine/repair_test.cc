@@ -57,8 +57,8 @@ TEST(FindRepair, AppliesFixesUntilNoErrorIsLeft) {
   EXPECT_EQ(ErrorCount(flightplan::Run(config, env)), 0u);
 }
 
-// The overlap needs virtual stages, which 63 microbatches do not divide into; once it is off, full recompute is no fault, and
-// no other dispatcher is needed.
+// The overlap needs virtual stages, which 63 microbatches do not divide into; once it is off, full recompute is no
+// fault, and no other dispatcher is needed.
 TEST(FindRepair, TakesBackWhatALaterStepMadeUnnecessary) {
   Environment env;
   env.target = Target::kMegatronLm;

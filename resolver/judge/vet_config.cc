@@ -27,9 +27,9 @@ Config WrittenConfig(const JudgedConfig& judged) {
   return config;
 }
 
-double StepUsOf(const WeighedModel& model, const StageLayout& stages, const Config& config, const Environment& env) {
+double StepUsOf(const WeighedModel& model, const StageLayout& stages, const Environment& env) {
   const std::optional<StepModel> steps = StepModelOf(model);
-  return steps.has_value() ? StepUs(*steps, CandidateOf(config, env, steps->shape(), stages)) : 0;
+  return steps.has_value() ? StepUs(*steps, CandidateOf(model.config, env, steps->shape(), stages)) : 0;
 }
 
 // With `timed`, how long a step takes too.
@@ -41,7 +41,7 @@ FixOutcome Ask(const JudgedConfig& judged, bool timed, Config config, const Patc
   AddParts(parsed, env, &run);
   const WeighedConfig weighed = WeighConfig({&judged.gpu, parsed.unknown, &parsed.others}, &run);
   if (!weighed.estimate.has_value()) return OutcomeOf(run.findings, nullptr, 0);
-  const double step_us = timed ? StepUsOf(*weighed.model, weighed.estimate->layout, run.config, run.env) : 0;
+  const double step_us = timed ? StepUsOf(*weighed.model, weighed.estimate->layout, run.env) : 0;
   return OutcomeOf(run.findings, &*weighed.estimate, step_us);
 }
 
@@ -96,7 +96,7 @@ class PatchForecast {
       ApplyPatch(patch, &config, &env);
       const WeighedConfig weighed = EstimateConfig(inputs_, config, env);
       if (!weighed.estimate.has_value()) return FixOutcome();
-      return OutcomeOf({}, &*weighed.estimate, StepUsOf(*weighed.model, weighed.estimate->layout, weighed.model->config, env));
+      return OutcomeOf({}, &*weighed.estimate, StepUsOf(*weighed.model, weighed.estimate->layout, env));
     }
     for (const Assignment& assignment : patch) {
       if (assignment.env_var.empty()) config.Set(assignment.knob, assignment.value, Origin::kCaller);
@@ -153,7 +153,7 @@ void VetFixes(View view, JudgedConfig* judged) {
   trial.now = judged->outcome;
   const bool timed = judged->estimate.has_value() && SaysStep(trial.now);
   if (timed) {
-    trial.now.step_us = StepUsOf(*judged->model, judged->estimate->layout, judged->run.config, judged->run.env);
+    trial.now.step_us = StepUsOf(*judged->model, judged->estimate->layout, judged->run.env);
   }
   if (!judged->estimate.has_value()) trial.now.memory_bytes = 0;  // set aside: nothing is said of it
   trial.config = &judged->run.config;

@@ -113,9 +113,10 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
   }
   const SearchStatistics& s = found.statistics;
   if (answers.plans.empty()) {
-    std::string seen = s.layouts == 0 ? absl::StrCat("no sizes divide ", WithThousands(intent.gpu_count), " GPUs and a global batch of ",
-                                                     WithThousands(intent.workload.global_batch_size))
-                                      : absl::StrCat(WithThousands(s.layouts), " legal layouts searched, none fits and is accepted");
+    std::string seen =
+        s.layouts == 0 ? absl::StrCat("no sizes divide ", WithThousands(intent.gpu_count),
+                                      " GPUs and a global batch of ", WithThousands(intent.workload.global_batch_size))
+                       : absl::StrCat(WithThousands(s.layouts), " legal layouts searched, none fits and is accepted");
     FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolvedPlan plain, Resolve(intent, evidence));
     const absl::string_view needs = IsRefused(plain)
                                         ? "first what the other errors here need: they may refuse every layout"
@@ -124,9 +125,9 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
   }
   const auto chosen = answers.plans.begin();
   const bool moe = search.shape.is_moe();
-  std::string seen = absl::StrCat("the layout was left open: ", WithThousands(s.space), " candidates in ",
-                                  WithThousands(s.layouts), " layouts searched, ", WithThousands(s.judged),
-                                  " judged in full");
+  std::string seen =
+      absl::StrCat("the layout was left open: ", WithThousands(s.space), " candidates in ", WithThousands(s.layouts),
+                   " layouts searched, ", WithThousands(s.judged), " judged in full");
   if (s.stopped) absl::StrAppend(&seen, "; the search ended at its limit of work, so a better one may exist");
   std::string needs = absl::StrCat("chosen: ", LayoutText(chosen->sizes, moe));
   const auto name = [&](absl::string_view what, std::vector<PlanAnswer>::const_iterator other) {

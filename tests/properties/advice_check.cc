@@ -71,7 +71,8 @@ Said SaidBy(const Answer& answer) {
 }
 
 // What the answer to the fixed question breaks; empty: nothing.
-std::string Breach(const Said& before, const Said& after, const std::string& id, const std::optional<Promise>& promised) {
+std::string Breach(const Said& before, const Said& after, const std::string& id,
+                   const std::optional<Promise>& promised) {
   if (after.found.count(id) > 0) return "the finding stays";
   for (const std::string& error : after.errors) {
     if (before.errors.count(error) == 0) return absl::StrCat("new error ", error);

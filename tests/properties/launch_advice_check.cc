@@ -445,12 +445,14 @@ int Main(const std::vector<std::string>& args) {
   int64_t broken = 0;
   for (const auto& [what, found] : tally.broken) broken += found.first;
   std::printf(
-      "%lld launches, %lld of them refused, %lld converted; %lld fixes of %zu rules asked again, %lld of them promise a forecast, %lld repairs (%lld "
+      "%lld launches, %lld of them refused, %lld converted; %lld fixes of %zu rules asked again, %lld of them promise "
+      "a forecast, %lld repairs (%lld "
       "run then), %lld "
       "break a law\n",
       static_cast<long long>(tally.launches), static_cast<long long>(tally.refused),
       static_cast<long long>(tally.conversions), static_cast<long long>(tally.fixes), tally.by_rule.size(),
-      static_cast<long long>(tally.promises), static_cast<long long>(tally.repairs), static_cast<long long>(tally.mended), static_cast<long long>(broken));
+      static_cast<long long>(tally.promises), static_cast<long long>(tally.repairs),
+      static_cast<long long>(tally.mended), static_cast<long long>(broken));
   for (const auto& [what, found] : tally.broken) {
     if (show-- <= 0) break;
     std::printf("---- %lld times: %s\n%s\n", static_cast<long long>(found.first), what.c_str(), found.second.c_str());
