@@ -83,5 +83,73 @@ TEST(LibraryRecipes, NoneIsRefusedWithoutAReason) {
   std::printf("%d recipes judged, %d with memory\n", judged, sized);
 }
 
+// The answer's values, by knob.
+template <typename Response>
+std::map<std::string, std::string> ValuesOf(const Response& response) {
+  std::map<std::string, std::string> values;
+  for (const v1::ConfigEntry& entry : response.config()) values[entry.name()] = entry.value().ShortDebugString();
+  return values;
+}
+
+template <typename Response>
+std::map<std::string, int64_t> StageBytesOf(const Response& response) {
+  std::map<std::string, int64_t> bytes;
+  for (const v1::StageMemory& stage : response.estimate().stages()) {
+    for (const v1::MemoryPart& part : stage.parts()) bytes[part.name()] += part.part_bytes();
+  }
+  return bytes;
+}
+
+// Models whose own classes have what no override says (norms around the layers, sinks, windows, sparse attention's
+// heads): a launch is weighed without it.
+bool IsOfItsOwnClass(absl::string_view model) {
+  return absl::StartsWith(model, "gemma-2") || absl::StartsWith(model, "gpt-oss") || model == "minimax-m3" ||
+         absl::StartsWith(model, "nemotron");
+}
+
+// A launch over the model's recipe is the answer: what the recipe sets otherwise is written.
+TEST(LibraryRecipes, ALaunchOverOneIsTheAnswer) {
+  const auto catalog = std::make_shared<const Catalog>(*Catalog::Builtin());
+  const Resolver resolver(catalog);
+  int launched = 0;
+  std::set<absl::string_view> trained;
+  for (const LibraryRecipe& recipe : LibraryRecipes()) {
+    if (absl::StrContains(recipe.name, "_pretrain_")) trained.insert(recipe.hf_model);
+  }
+  for (const ModelSpec& model : catalog->models()) {
+    if (!model.hf_id.has_value() || trained.count(*model.hf_id) == 0) continue;
+    v1::ResolveConfigRequest ask;
+    ask.mutable_model()->set_name(model.name);
+    ask.mutable_target()->set_framework("megatron-bridge");
+    ask.mutable_hardware()->set_gpu("h100-sxm");
+    ask.mutable_hardware()->set_gpu_count(256);
+    ask.mutable_workload()->set_seq_length(4096);
+    ask.mutable_workload()->set_global_batch_size(1024);
+    v1::ResolveConfigResponse answer;
+    if (!resolver.ResolveConfig(ask, &answer).ok() || !answer.will_run()) continue;
+    const v1::Launch& launch = answer.launches(0);
+    if (absl::StrContains(launch.text(), "${RECIPE")) continue;
+    ++launched;
+    v1::ValidateConfigRequest check;
+    check.mutable_target()->set_framework("megatron-bridge");
+    check.mutable_file()->set_name("launch.sh");
+    check.mutable_file()->set_text(absl::StrCat("NODE_RANK=0\nMASTER_ADDR=a\n", launch.text()));
+    check.mutable_hardware()->set_gpu("h100-sxm");
+    v1::ValidateConfigResponse checked;
+    const absl::Status status = resolver.ValidateConfig(check, &checked);
+    ASSERT_TRUE(status.ok()) << model.name << ": " << status;
+    EXPECT_TRUE(checked.accepted_by_stack()) << model.name << ": " << checked.DebugString().substr(0, 3000);
+    const std::map<std::string, std::string> wanted = ValuesOf(answer), has = ValuesOf(checked);
+    for (const auto& [knob, value] : wanted) {
+      if (knob == "comm_overlap.configured") continue;  // of the launch's words, not of what they come to
+      const auto found = has.find(knob);                // not there: a field of comm_overlap's says that it is off
+      EXPECT_EQ(found == has.end() ? "bool_value: false" : found->second, value) << model.name << ": " << knob;
+    }
+    if (IsOfItsOwnClass(model.name)) continue;
+    EXPECT_EQ(StageBytesOf(checked), StageBytesOf(answer)) << model.name << "\n" << launch.text();
+  }
+  EXPECT_GE(launched, 30);
+}
+
 }  // namespace
 }  // namespace flightplan

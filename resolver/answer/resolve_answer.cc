@@ -45,7 +45,12 @@ void PutLayout(int field, const Config& config, const Placement& placement, Wire
   });
 }
 
-bool IsBenchmark(const ResolvedPlan& plan) { return plan.intent.workload.objective == Objective::kBenchmark; }
+Launch LaunchIn(absl::string_view dialect, const Config& written, const ResolvedPlan& plan, const Written* like) {
+  const bool benchmark = plan.intent.workload.objective == Objective::kBenchmark;
+  const std::optional<std::string>& hf_id = plan.intent.model.hf_id;
+  return RenderDialect(dialect, {written, plan.env, plan.decided.env, like, benchmark,
+                                 hf_id.has_value() ? absl::string_view(*hf_id) : absl::string_view()});
+}
 
 // The plan's own launch is the answer's first; the other run differs from it in the knob and its companions alone.
 Launch OtherLaunch(const AbSuggestion& ab, const ResolvedPlan& plan, const Written& own) {
@@ -53,17 +58,16 @@ Launch OtherLaunch(const AbSuggestion& ab, const ResolvedPlan& plan, const Writt
   other.Set(ab.knob, ab.other_value, Origin::kDecided);
   for (const auto& [knob, value] : ab.companions) other.Set(knob, value, Origin::kDecided);
   const Config written = WriteForTarget(std::move(other), plan.env);
-  return RenderDialect(OwnDialect(plan.env.target), {written, plan.env, plan.decided.env, &own, IsBenchmark(plan)});
+  return LaunchIn(OwnDialect(plan.env.target), written, plan, &own);
 }
 
 void PutLaunches(const ResolvedPlan& plan, absl::string_view model, WireWriter* w) {
   const absl::string_view own = OwnDialect(plan.env.target);
-  const Launch own_launch = RenderDialect(own, {plan.written, plan.env, plan.decided.env, nullptr, IsBenchmark(plan)});
+  const Launch own_launch = LaunchIn(own, plan.written, plan, nullptr);
   PutLaunch(R::kLaunchesFieldNumber, own_launch, w);
   for (const std::string& dialect : plan.intent.dialects) {
     if (dialect == own) continue;
-    PutLaunch(R::kLaunchesFieldNumber,
-              RenderDialect(dialect, {plan.written, plan.env, plan.decided.env, nullptr, IsBenchmark(plan)}), w);
+    PutLaunch(R::kLaunchesFieldNumber, LaunchIn(dialect, plan.written, plan, nullptr), w);
   }
   if (plan.intent.view != View::kFull) return;
   for (const AbSuggestion& ab : plan.decided.ab_suggestions) {

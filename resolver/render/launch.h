@@ -52,6 +52,8 @@ struct RenderInput {
   const Written* like = nullptr;
   // It is timed and no model is kept: it starts on mock data, without a tokenizer.
   bool benchmark = false;
+  // The model on the Hugging Face hub; empty: not known.
+  absl::string_view hf_model = {};
 };
 
 // The configuration of a launch, not one knob alone, whose words an edit of a launch asks for.

@@ -391,6 +391,16 @@ Launch RenderBridge(const RenderInput& input) {
   launch.env = input.vars;
   std::vector<std::pair<Knob, Value>> knobs = KnobsToWrite(input, &launch.unspelled);
   const std::vector<std::string> precision = WritePrecision(input.config, &knobs);
+  const bool adapters = AdaptersConfigured(input.config);
+  const int release = NearestRelease(kBridgeReleases, input.env.bridge_release);
+  std::string recipe(input.config.Get(K::launch_recipe).text());
+  const std::optional<Recipe> start =
+      recipe.empty() ? RecipeFor(input.hf_model, adapters, release) : std::optional<Recipe>();
+  if (start.has_value()) {
+    recipe = std::string(start->function);
+    const std::vector<std::pair<K, Value>> otherwise = SetOtherwise(*start, input.config, release, knobs);
+    knobs.insert(knobs.end(), otherwise.begin(), otherwise.end());
+  }
   launch.argv = WriteOverrides(knobs);
   launch.argv.insert(launch.argv.end(), precision.begin(), precision.end());
   MakeObjects(input.config, &launch.argv);
@@ -398,12 +408,10 @@ Launch RenderBridge(const RenderInput& input) {
     launch.argv.push_back("comm_overlap=null");
   }
   std::string command = absl::StrCat("uv run ", TorchrunWords(input.env));
-  const bool adapters = AdaptersConfigured(input.config);
   absl::StrAppend(&command, " scripts/training/run_recipe.py --mode ",
                   !adapters                                           ? "pretrain"
                   : input.config.Get(K::peft_scheme) == Value("dora") ? "dora"
                                                                       : "lora");
-  const absl::string_view recipe = input.config.Get(K::launch_recipe).text();
   absl::StrAppend(
       &command, " --recipe ",
       recipe.empty() ? "\"${RECIPE:?name of the recipe function; or --model NAME in its place}\"" : ShellQuote(recipe));

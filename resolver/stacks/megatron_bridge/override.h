@@ -58,6 +58,13 @@ std::optional<Recipe> FindRecipe(absl::string_view name, int release, RecipePack
 // that by GPUs it depends on the layout.
 void StartFromRecipe(const Recipe& recipe, bool batch, int release, ParseResult* out);
 
+// The recipe of the library that trains this model of the Hugging Face hub, from the start or its adapters; empty: none
+// that is known for this release.
+std::optional<Recipe> RecipeFor(absl::string_view hf_model, bool adapters, int release);
+// What a recipe sets otherwise than `config` has it, and is not among `written`: with the value of `config`.
+std::vector<std::pair<Knob, Value>> SetOtherwise(const Recipe& recipe, const Config& config, int release,
+                                                 absl::Span<const std::pair<Knob, Value>> written);
+
 // What has to be written, each where Bridge does not overwrite it; the precision recipe apart.
 std::vector<std::pair<Knob, Value>> KnobsToWrite(const RenderInput& input, std::vector<Knob>* unspelled);
 std::vector<std::string> WritePrecision(const Config& config, std::vector<std::pair<Knob, Value>>* knobs);
