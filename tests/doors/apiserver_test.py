@@ -275,7 +275,7 @@ class RealApiServer(unittest.TestCase):
         notes = self.api.audit(name)
         self.assertEqual(notes["jobs.flightplan.dev/verdict"], "refused")
         self.assertEqual(notes["jobs.flightplan.dev/mode"], "enforce")
-        self.assertIn("mesh.world-divisible", notes["jobs.flightplan.dev/rules"])
+        self.assertIn("mlm.world-divisible", notes["jobs.flightplan.dev/rules"])
         self.assertRegex(notes["jobs.flightplan.dev/decision"], r"^\S+$")
 
     def test_the_decision_log_names_who_asked(self):

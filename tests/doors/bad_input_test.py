@@ -270,7 +270,7 @@ class BadInput(unittest.TestCase):
                                         "--tensor-model-parallel-size 3\n")
         for words in ("validate FILE", "validate --batch FILE --format jsonl", "validate --slurm-script FILE --door-mode enforce"):
             with self.subTest(words):
-                self.assertNotIn(b"mesh.world-divisible", self.run_command(words, path).stdout)
+                self.assertNotIn(b"mlm.world-divisible", self.run_command(words, path).stdout)
 
     def test_words_that_expand_without_end(self):
         path = self.file("deep.sh", "A=x\n" + "A=$A$A$A$A\n" * 64 + f"torchrun pretrain_gpt.py {FLAGS} --save $A\n" +

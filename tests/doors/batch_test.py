@@ -94,7 +94,7 @@ class Batch(unittest.TestCase):
         self.write("a.sbatch", script(1, "srun", head).replace("srun ", "srun python "))
         self.write("b.sbatch", script(16, "torchrun --nnodes=$SLURM_NNODES --nproc-per-node=8", head))
         rows = self.verdicts("a.sbatch", "b.sbatch", code=1)
-        self.assertIn("mesh.world-divisible", [f["rule_id"] for f in rows["b.sbatch"]["findings"]])
+        self.assertIn("mlm.world-divisible", [f["rule_id"] for f in rows["b.sbatch"]["findings"]])
         self.assertIn("world_size=24", rows["b.sbatch"]["findings"][0]["seen"])
 
     def test_each_stack_is_recognised_and_its_release_taken(self):
@@ -133,7 +133,7 @@ class Batch(unittest.TestCase):
         self.write("e.sh", script(2, "torchrun --nnodes ${NNODES:-1} --nproc-per-node 3"))
         rows = self.verdicts(".")
         self.assertEqual({row["verdict"] for path, row in rows.items() if path not in ("./c.sh", "./e.sh")}, {"allowed"})
-        self.assertNotIn("mesh.world-divisible", [f["rule_id"] for f in rows["./c.sh"]["findings"]])
+        self.assertNotIn("mlm.world-divisible", [f["rule_id"] for f in rows["./c.sh"]["findings"]])
         self.assertEqual(rows["./e.sh"]["verdict"], "warned")  # the count is only the script's default
         self.assertTrue(any("mlm.required-args" in what for what in rows["./a.sh"]["not_judged"]))
 

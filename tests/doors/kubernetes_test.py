@@ -48,7 +48,7 @@ class KubernetesDoor(unittest.TestCase):
                 self.assertIn("world_size=16", denied["status"]["message"])
                 self.assertIn("fix: --tensor-model-parallel-size 2", denied["status"]["message"])
                 self.assertIn(denied["auditAnnotations"]["decision"], denied["status"]["message"])
-                self.assertIn("mesh.world-divisible", denied["auditAnnotations"]["rules"])
+                self.assertIn("mlm.world-divisible", denied["auditAnnotations"]["rules"])
                 allowed = self.enforce.review(obj(kind, 2))
                 self.assertTrue(allowed["allowed"], allowed)
                 self.assertEqual(allowed["auditAnnotations"]["verdict"], "allowed", allowed)
@@ -79,7 +79,7 @@ class KubernetesDoor(unittest.TestCase):
         self.assertEqual((line["door"], line["door_mode"]), ("kubernetes", "enforce"))
         self.assertEqual((line["door_verdict"], line["door_allowed"], line["door_dry_run"]), ("refused", "no", "yes"))
         self.assertEqual((line["door_user"], line["door_object"]), (user["username"], "PyTorchJob team-a/pretrain"))
-        self.assertIn("mesh.world-divisible", line["door_findings"])
+        self.assertIn("mlm.world-divisible", line["door_findings"])
         self.assertEqual(line["decision_id"], refused["auditAnnotations"]["decision"])
         self.assertLessEqual(set(line["door_findings"]), set(line["rule_ids"]))
 
