@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "resolver/catalog/spellings.h"
 #include "resolver/derive/candidate.h"
 #include "resolver/derive/model_from_knobs.h"
 #include "resolver/derive/shape.h"
@@ -16,6 +17,7 @@
 #include "resolver/judge/read_config.h"
 #include "resolver/judge/weigh_config.h"
 #include "resolver/pipeline/vet_fixes.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
@@ -43,6 +45,13 @@ FixOutcome Ask(const JudgedConfig& judged, bool timed, Config config, const Patc
   if (!weighed.estimate.has_value()) return OutcomeOf(run.findings, nullptr, 0);
   const double step_us = timed ? StepUsOf(*weighed.model, weighed.estimate->layout, run.env) : 0;
   return OutcomeOf(run.findings, &*weighed.estimate, step_us);
+}
+
+// Whether a file of a stack with words of its own can say all of it.
+bool HasWords(const Environment& env, const Patch& patch) {
+  return StackOf(env).vocabulary.empty() || std::all_of(patch.begin(), patch.end(), [&](const Assignment& assignment) {
+           return !assignment.env_var.empty() || !SpellingOf(assignment.knob, env).empty();
+         });
 }
 
 // Sizes that the stages hang on.
@@ -157,7 +166,9 @@ void VetFixes(View view, JudgedConfig* judged) {
   }
   if (!judged->estimate.has_value()) trial.now.memory_bytes = 0;  // set aside: nothing is said of it
   trial.config = &judged->run.config;
-  trial.ask = [&](const Patch& patch) { return Ask(*judged, timed, written, patch); };
+  trial.ask = [&](const Patch& patch) {
+    return HasWords(judged->env, patch) ? std::optional(Ask(*judged, timed, written, patch)) : std::nullopt;
+  };
   // Made for memory findings alone, which are the ones that ask.
   std::optional<PatchForecast> forecast;
   trial.forecast = [&](const Patch& patch) {
