@@ -94,6 +94,15 @@ std::vector<int64_t> VirtualStageSearch::Ranked(const Candidate& as, bool leave_
            other.ep_overlap == as.ep_overlap;
   });
   space.graphs = {{as.graphs, as.graph_modules}};
+  // How many SMs one of them was given is not the other's, whose buffers hang on it: both have their library's.
+  const auto base = search_.question.base;
+  if (space.exchanges.size() > 1) {
+    search_.question.base = [&base](const LayoutSizes& sizes) {
+      Candidate candidate = base(sizes);
+      candidate.num_sms = 0;
+      return candidate;
+    };
+  }
   std::vector<int64_t> counts;
   for (const double room : kRooms) {
     if (!leave_room && room < 1) continue;
@@ -101,6 +110,7 @@ std::vector<int64_t> VirtualStageSearch::Ranked(const Candidate& as, bool leave_
     for (const FoundPlan& plan : Search(search_.question).plans) counts.push_back(plan.sizes.vpp);
     if (!counts.empty()) break;
   }
+  search_.question.base = base;
   return counts;
 }
 

@@ -26,6 +26,7 @@ constexpr KnownQuestion kKnownQuestions[] = {
     {"step-3.5-flash", "h200-sxm", 128, 4096, 256, "megatron-bridge", 1, 1, 0, 32, v1::STAGE_TUNE, true},
     {"gpt-oss-120b", "a800-sxm-80gb", 128, 8192, 128, "megatron-bridge", 1, 1, 0, 32, v1::STAGE_TUNE, false},
     {"step-3", "rtx-pro-6000-server", 256, 4096, 512, "megatron-lm", 8, 2, 2, 16, v1::STAGE_TUNE, false},
+    {"qwen3.5-122b-a10b", "h20-sxm-96gb", 128, 16384, 256, "megatron-bridge", 1, 2, 0, 8, v1::STAGE_TUNE, false},
 };
 
 v1::ResolveConfigRequest RequestOf(const KnownQuestion& known) {
