@@ -767,7 +767,7 @@ TEST(ValidateConfig, JudgesNothingByAValueThatOnlyARunWouldKnow) {
   (*request.mutable_env())["M"] = "3";
   v1::ValidateConfigResponse judged;
   ASSERT_TRUE(TestResolver().ValidateConfig(request, &judged).ok());
-  EXPECT_EQ(Errors(judged.findings()).count("mlm.num-microbatches-divisible"), 1u);
+  EXPECT_EQ(Errors(judged.findings()).count("mlm.gbs-divisible"), 1u);
 }
 
 // $EXTRA may say any of the sizes once more: what rests on them is neither passed nor refused.

@@ -48,7 +48,7 @@ TEST(DropRepeats, ABatchOfTheEvaluationThatNobodyGaveIsNoFaultOfItsOwn) {
   const std::vector<Patch> other = {{{Knob::eval_global_batch_size, "", Value(256)}}};
   const std::vector<std::string> both = {"mlm.gbs-divisible", "mlm.num-microbatches-divisible"};
   EXPECT_EQ(Left({Of(both[0], Severity::kError, fix), Of(both[1], Severity::kError, fix)}),
-            std::vector<std::string>{both[1]});
+            std::vector<std::string>{both[0]});
   EXPECT_EQ(Left({Of(both[0], Severity::kError, other), Of(both[1], Severity::kError, fix)}), both);
 }
 
