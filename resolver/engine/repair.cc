@@ -248,9 +248,10 @@ constexpr int kMostPruned = 200;  // runs of the rules for what follows
 // Takes back what a later step made unnecessary, so that no word of the caller's is changed without need.
 class Pruning {
  public:
-  Pruning(const Config& config, const Environment& env, const RepairOptions& options, Repair* repair)
-      : config_(config), env_(env), options_(options), repair_(*repair) {
-    for (const Finding& finding : repair_.left) left_.insert(finding.rule_id);
+  Pruning(const Config& config, const Environment& env, Repair* repair) : config_(config), env_(env), repair_(*repair) {
+    for (const Finding& finding : RunWith(repair_.patch).findings) {
+      if (finding.severity == Severity::kError) left_.insert(finding.rule_id);
+    }
   }
 
   void Do() {
@@ -287,18 +288,21 @@ class Pruning {
     if (++runs_ > kMostPruned) return false;
     Patch patch;
     for (const RepairStep& step : steps) Merge(step.patch, &patch);
-    Config config = config_;
-    Environment env = env_;
-    ApplyPatch(patch, &config, &env);
-    const RunResult run = Run(std::move(config), std::move(env));
+    const RunResult run = RunWith(patch);
     const auto fails = [&](const Finding& finding) {
-      return finding.severity == Severity::kError && left_.count(finding.rule_id) == 0 &&
-             (options_.counts == nullptr || options_.counts(finding));
+      return finding.severity == Severity::kError && left_.count(finding.rule_id) == 0;
     };
     if (std::any_of(run.findings.begin(), run.findings.end(), fails)) return false;
     repair_.steps = std::move(steps);
     repair_.patch = std::move(patch);
     return true;
+  }
+
+  RunResult RunWith(const Patch& patch) const {
+    Config config = config_;
+    Environment env = env_;
+    ApplyPatch(patch, &config, &env);
+    return Run(std::move(config), std::move(env));
   }
 
   // Values that the caller's text has at the end as at the beginning.
@@ -320,8 +324,8 @@ class Pruning {
 
   const Config& config_;
   const Environment& env_;
-  const RepairOptions& options_;
   Repair& repair_;
+  // Errors beside the whole repair, those that rest on values of elsewhere too: what a repair writes does so no more.
   std::set<absl::string_view> left_;
   int runs_ = 0;
 };
@@ -340,7 +344,7 @@ Repair FindUnpruned(const Config& config, const Environment& env, const RepairOp
 
 Repair FindRepair(const Config& config, const Environment& env, const RepairOptions& options) {
   Repair repair = FindUnpruned(config, env, options);
-  if (!repair.steps.empty()) Pruning(config, env, options, &repair).Do();
+  if (!repair.steps.empty()) Pruning(config, env, &repair).Do();
   return repair;
 }
 

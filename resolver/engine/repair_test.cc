@@ -98,6 +98,24 @@ TEST(FindRepair, TakesBackWhatALaterStepMadeUnnecessary) {
   }
 }
 
+// What rests on a layout that is not written counts for nothing until the repair writes one.
+TEST(FindRepair, KeepsWhatItsOwnWordsNeed) {
+  Environment env = Core();
+  env.target = Target::kMegatronBridge;
+  Config config = Small(env);
+  config.Set(K::num_layers, Value(62), Origin::kCaller);
+  config.Set(K::pipeline_model_parallel_size, Value(4), Origin::kCaller);
+  config.Set(K::virtual_pipeline_model_parallel_size, Value(4), Origin::kCaller);
+  RepairOptions options;
+  options.counts = [](const Finding& finding) { return finding.rule_id != "pp-layout.vpp-matches"; };
+  const Repair repair = FindRepair(config, env, options);
+  ASSERT_FALSE(repair.steps.empty());
+  ApplyPatch(repair.patch, &config, &env);
+  for (const Finding& finding : flightplan::Run(config, env).findings) {
+    EXPECT_NE(finding.rule_id, "pp-layout.vpp-matches");
+  }
+}
+
 TEST(FindRepair, TouchesConvergenceOnlyWhereAllowed) {
   const Environment env = Core();
   Config config = Small(env);
