@@ -19,6 +19,7 @@ Finding Of(absl::string_view rule, Severity severity = Severity::kError, std::ve
 std::vector<std::string> Left(std::vector<Finding> findings) {
   DropRepeats(&findings);
   std::vector<std::string> left;
+  left.reserve(findings.size());
   for (const Finding& finding : findings) left.emplace_back(finding.rule_id);
   return left;
 }

@@ -136,7 +136,8 @@ void SetFfn(absl::Span<const Argument> words, WrittenKnobs* knobs) {
       hidden.value_or(0) > 0 && *hidden <= kMostWidth && multiple > 0 && multiple <= kMostWidth && by > 0 && by < 1024;
   if (!knobs->Unknown(K::swiglu) && !knobs->Of(K::swiglu).truthy()) return;  // the rule is for gated layers
   if (knobs->Unknown(K::swiglu) || !known || !sound) return knobs->Lose(K::ffn_hidden_size);
-  const auto width = static_cast<int64_t>(static_cast<double>(*hidden * 8 / 3) * by);
+  const int64_t gated_width = *hidden * 8 / 3;  // whole, as its fork has it
+  const auto width = static_cast<int64_t>(static_cast<double>(gated_width) * by);
   knobs->Set(K::ffn_hidden_size, (width + multiple - 1) / multiple * multiple);
 }
 
