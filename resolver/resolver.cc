@@ -209,9 +209,9 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
   // Kept for a repair alone: the rules change both, in place where nobody else holds them.
   const ReadConfig written = question.repair ? read : ReadConfig();
   JudgedConfig judged = Judge(std::move(read));
-  VetFixes(question.view, &judged);
   if (judged.estimate.has_value() && question.view >= View::kBasic)
     judged.step = ForecastConfig(*judged.model, judged.estimate->layout, judged.run);
+  VetFixes(question.view, &judged);
   std::optional<RepairedConfig> repaired;
   if (question.repair && WantsRepair(judged)) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(repaired, RepairConfig(question, written));

@@ -10,6 +10,7 @@
 #include "resolver/derive/candidate.h"
 #include "resolver/derive/model_from_knobs.h"
 #include "resolver/derive/shape.h"
+#include "resolver/derive/steady_passes.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/repair.h"
 #include "resolver/estimate/memory.h"
@@ -82,6 +83,7 @@ class PatchForecast {
       shape_ = model_->shape;
       steps_ = StepModelOf(*model_);
       stages_ = judged.estimate.has_value() ? judged.estimate->layout : StagesOf(*shape_, run_.config);
+      if (steps_.has_value()) KeepSteadyPasses(&stages_);  // for a forecast by each fix
       return;
     }
     if (!inputs_.gpu->has_value() || !run_.env.world_size.has_value()) return;
@@ -162,7 +164,8 @@ void VetFixes(View view, JudgedConfig* judged) {
   trial.now = judged->outcome;
   const bool timed = judged->estimate.has_value() && SaysStep(trial.now);
   if (timed) {
-    trial.now.step_us = StepUsOf(*judged->model, judged->estimate->layout, judged->run.env);
+    trial.now.step_us = judged->step.has_value() ? judged->step->outlook.us
+                                                 : StepUsOf(*judged->model, judged->estimate->layout, judged->run.env);
   }
   if (!judged->estimate.has_value()) trial.now.memory_bytes = 0;  // set aside: nothing is said of it
   trial.config = &judged->run.config;
