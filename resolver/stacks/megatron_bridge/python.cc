@@ -73,6 +73,11 @@ class PythonReader {
     }
   }
 
+  // Puts the recipe under what is written; once, since a text of 1 MiB has room for many thousand starts.
+  void Finish() {
+    if (start_.has_value()) StartFromRecipe(*start_, /*batch=*/true, release_, out_);
+  }
+
  private:
   static bool IsExpression(absl::string_view value) { return value.empty() || absl::StrContains(value.substr(1), '('); }
 
@@ -87,7 +92,7 @@ class PythonReader {
     }
   }
 
-  // `cfg = qwen3_30b_a3b_pretrain_16gpu_h100_bf16_config()`
+  // `cfg = qwen3_30b_a3b_pretrain_16gpu_h100_bf16_config()`: a new configuration, without what was written before.
   void StartFrom(absl::string_view call) {
     absl::string_view function = call.substr(0, call.find('('));
     function.remove_prefix(function.rfind('.') + 1);
@@ -95,7 +100,12 @@ class PythonReader {
     const bool library = imported != of_library_.end();
     const std::optional<Recipe> recipe = FindRecipe(library ? imported->second : function, release_,
                                                     library ? RecipePackage::kLibrary : RecipePackage::kHarness);
-    if (recipe.has_value()) StartFromRecipe(*recipe, /*batch=*/true, release_, out_);
+    if (!recipe.has_value()) return;
+    start_ = recipe;
+    out_->knobs.clear();
+    out_->components.clear();
+    out_->recipe_vars.clear();
+    out_->unknown.clear();
   }
 
   void SetField(const Argument& argument, absl::string_view section, absl::string_view field, absl::string_view value) {
@@ -114,6 +124,7 @@ class PythonReader {
   const int release_;
   OverrideReader reader_;
   absl::flat_hash_map<absl::string_view, absl::string_view> of_library_;  // by the names that the text has for them
+  std::optional<Recipe> start_;                                           // the last one
   ParseResult* const out_;
 };
 
@@ -124,6 +135,7 @@ ParseResult ParseBridgePython(absl::string_view text, const Environment& env) {
   PythonReader reader(NearestRelease(kBridgeReleases, env.bridge_release), &result);
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) reader.Read(line, ++number);
+  reader.Finish();
   return result;
 }
 
