@@ -96,24 +96,24 @@ size_t EndOfReference(absl::string_view text, size_t at, int depth) {
   return at;
 }
 
+// Who looks for the end need not go there: what has none is looked through again at the next word that may start one.
 size_t EndOfBrackets(absl::string_view text, size_t at, char close, int depth) {
+  const size_t begin = at;
   const char open = text[at];
   int inside = 0;
-  while (at < text.size()) {
-    if (text[at] == open && open != '{') {
+  do {
+    if (text[at] == open && (open != '{' || inside == 0)) {
       ++inside;
       ++at;
-    } else if (text[at] == open && inside == 0) {
-      inside = 1;
-      ++at;
     } else if (text[at] == close) {
+      --inside;
       ++at;
-      if (--inside == 0) return at;
     } else {
       at = depth < kMaxShellNesting ? EndOfPart(text, at, depth) : at + 1;
     }
-  }
-  return text.size();
+  } while (at < text.size() && inside > 0);
+  Work::Spend(at - begin);
+  return at;
 }
 
 size_t EndOfWord(absl::string_view text, size_t at) {

@@ -190,11 +190,11 @@ TEST(ShellReader, AScriptThatTakesTooMuchWorkIsNotReadToItsEnd) {
   };
   for (const std::string& script : {
            absl::StrCat(value, often(Repeat("y=${x:0:1};", 90))),
-           absl::StrCat(array, often(Repeat("y=${a[@]:0:1};", 70))),
-           absl::StrCat(nothings, often("a=(\"${a[@]}\");")),
+           absl::StrCat(array, often(Repeat("y=${a[@]:0:1};", 70))), absl::StrCat(nothings, often("a=(\"${a[@]}\");")),
            absl::StrCat(text, often(absl::StrCat("y=${x##", pattern, "};"))),
            absl::StrCat(text, "case $x in\n", Repeat(absl::StrCat(pattern, ") ;;\n"), 7000), "esac\n"),
            absl::StrCat("export x\n", value, often(Repeat("x+=a;", 100))),
+           Repeat("a[ \n", 40'000),  // no bracket closes
        }) {
     const ShellLaunch launch = ReadShellLaunch(script + "torchrun pretrain_gpt.py --num-layers 4\n", {});
     EXPECT_TRUE(launch.too_much_work) << script.substr(0, 80);
