@@ -11,8 +11,8 @@ namespace flightplan {
 namespace {
 
 constexpr size_t kLongestName = 128;  // longer input is no misspelt name, and the distance is quadratic
-// In units of base/work.h: to look at a candidate, and at each character of one that may be near.
-constexpr size_t kWorkOfCandidate = 8, kWorkOfCharacter = 1;
+// In units of base/work.h: to look at a candidate, and at each character of one of a fitting length.
+constexpr size_t kWorkOfCandidate = 2, kWorkOfCharacter = 1;
 
 // Which characters there are.
 uint64_t Letters(absl::string_view text) {
@@ -21,13 +21,15 @@ uint64_t Letters(absl::string_view text) {
   return letters;
 }
 
-// The distance is never less: each edit takes or brings one character.
-size_t LeastDistance(absl::string_view a, uint64_t letters_of_a, absl::string_view b) {
+// Whether the distance may be within `limit`: each edit takes or brings one character.
+bool MayBeNear(absl::string_view a, uint64_t letters_of_a, absl::string_view b, size_t limit) {
   const size_t gap = std::max(a.size(), b.size()) - std::min(a.size(), b.size());
+  if (gap > limit) return false;
+  Work::Spend(kWorkOfCharacter * b.size());
   const uint64_t letters_of_b = Letters(b);
-  const auto missing = static_cast<size_t>(
-      std::max(std::popcount(letters_of_a & ~letters_of_b), std::popcount(letters_of_b & ~letters_of_a)));
-  return std::max(gap, missing);
+  const int missing =
+      std::max(std::popcount(letters_of_a & ~letters_of_b), std::popcount(letters_of_b & ~letters_of_a));
+  return static_cast<size_t>(missing) <= limit;
 }
 
 // Levenshtein distance of names of at most kLongestName; where it is more than `limit`, any number above that.
@@ -57,7 +59,7 @@ absl::string_view NearestName(absl::string_view name, absl::Span<const absl::str
   absl::string_view best;
   size_t best_distance = std::max(at_least, name.size() / 3) + 1;
   for (absl::string_view candidate : candidates) {
-    if (candidate.size() > kLongestName || LeastDistance(name, letters, candidate) > best_distance) continue;
+    if (candidate.size() > kLongestName || !MayBeNear(name, letters, candidate, best_distance)) continue;
     Work::Spend(kWorkOfCharacter * name.size() * candidate.size());
     const size_t distance = Distance(name, candidate, best_distance);
     if (distance < best_distance || (distance == best_distance && !best.empty() && candidate < best)) {
