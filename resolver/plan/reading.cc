@@ -32,6 +32,21 @@ ParseFinding MakeParseFinding(SourcePosition at, absl::string_view rule_id, Seve
   return entry;
 }
 
+void KeepFinding(ParseFinding finding, std::vector<ParseFinding>* findings) {
+  if (findings->size() < kMaxParseFindings) return findings->push_back(std::move(finding));
+  Finding& unlisted = finding.finding;
+  if (findings->size() == kMaxParseFindings) {
+    unlisted.rule_id = "input.limit";
+    unlisted.seen = absl::StrCat("more than ", kMaxParseFindings, " findings");
+    unlisted.needs = absl::StrCat("at most ", kMaxParseFindings, " are listed");
+    return findings->push_back(std::move(finding));
+  }
+  Finding& last = findings->back().finding;
+  if (unlisted.severity >= last.severity) return;  // from errors down
+  last.severity = unlisted.severity;
+  last.verdict = unlisted.verdict;
+}
+
 std::string Printable(absl::string_view text, size_t limit) {
   const bool cut = text.size() > limit;
   return absl::StrCat(absl::CHexEscape(text.substr(0, limit)), cut ? "..." : "");

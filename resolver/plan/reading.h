@@ -83,7 +83,11 @@ struct ParseResult {
 inline constexpr size_t kMaxArguments = 4096;
 inline constexpr size_t kMaxArgumentBytes = size_t{64} * 1024;
 inline constexpr size_t kMaxListItems = 4096;     // of one knob, also after an expression such as ([1]*61) is evaluated
-inline constexpr size_t kMaxParseFindings = 256;  // the rest is counted in a last finding
+inline constexpr size_t kMaxParseFindings = 256;  // a last one stands for the rest
+
+// Adds a finding of a reader. Beyond the bound a last one says that there are more, as severe as the worst of them, so
+// that the verdict stays right.
+void KeepFinding(ParseFinding finding, std::vector<ParseFinding>* findings);
 
 // Puts the parsed knobs into `config` as the caller's words.
 void ApplyKnobs(const std::vector<ParsedKnob>& knobs, Config* config);

@@ -67,23 +67,16 @@ class Parser {
       args_ = args_.subspan(0, kMaxArguments);
     }
     while (at_ < args_.size()) Next();
-    if (suppressed_ > 0) {
-      Report(args_.back(), "input.limit", absl::StrCat(suppressed_, " more faults of this command line"),
-             absl::StrCat("at most ", kMaxParseFindings, " are listed"), /*always=*/true);
-    }
     return std::move(result_);
   }
 
  private:
-  void Report(const Argument& where, absl::string_view rule_id, std::string seen, std::string needs,
-              bool always = false) {
-    if (result_.findings.size() >= kMaxParseFindings && !always) {
-      ++suppressed_;
-      return;
-    }
-    result_.findings.push_back(
-        MakeParseFinding(where.at, rule_id, Severity::kError, std::move(seen), std::move(needs), options_.source));
+  void Report(const Argument& where, absl::string_view rule_id, std::string seen, std::string needs) {
+    KeepFinding(
+        MakeParseFinding(where.at, rule_id, Severity::kError, std::move(seen), std::move(needs), options_.source),
+        &result_.findings);
   }
+  bool Full() const { return result_.findings.size() > kMaxParseFindings; }
   void Refuse(const Argument& where, std::string seen, std::string needs) {
     Report(where, options_.rule_id, std::move(seen), std::move(needs));
   }
@@ -163,7 +156,7 @@ class Parser {
     }
     Report(word, options_.unknown_rule_id.empty() ? options_.rule_id : options_.unknown_rule_id, Printable(flag),
            std::move(needs));
-    if (suppressed_ != 0) return;
+    if (Full()) return;
     result_.findings.back().finding.severity = options_.unknown_severity;
     const absl::string_view package = options_.package_of != nullptr ? options_.package_of(flag) : "";
     if (!package.empty()) {
@@ -247,7 +240,7 @@ class Parser {
                               options_.leftover == nullptr;  // LoongForge's fork has a list of choices
     Report(where, graph_module ? "mlm.cg-scope-name" : options_.rule_id, absl::StrCat(spec.flag, " ", Printable(text)),
            std::move(needs));
-    if (!spec.knob.has_value() || result_.findings.size() > kMaxParseFindings || suppressed_ > 0) return;
+    if (!spec.knob.has_value() || Full()) return;
     absl::string_view best = NearestName(text, choices);
     if (best.empty()) best = choices[0];
     const Value fixed = spec.form == FlagForm::kValue ? Value(best) : Value(Value::List{Value(best)});
@@ -276,7 +269,6 @@ class Parser {
   const ArgparseOptions& options_;
   ParseResult result_;
   size_t at_ = 0;
-  size_t suppressed_ = 0;
   int suggestions_ = 0;
 };
 

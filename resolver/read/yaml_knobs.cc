@@ -21,8 +21,7 @@ void YamlKnobs::Keep(Knob knob, Value value, const YamlNode& node) {
 
 void YamlKnobs::Report(SourcePosition at, absl::string_view rule_id, Severity severity, std::string seen,
                        std::string needs) {
-  if (result_.findings.size() >= kMaxParseFindings) return;
-  result_.findings.push_back(MakeParseFinding(at, rule_id, severity, std::move(seen), std::move(needs), source_));
+  KeepFinding(MakeParseFinding(at, rule_id, severity, std::move(seen), std::move(needs), source_), &result_.findings);
 }
 
 std::optional<Value> YamlKnobs::List(Knob knob, const YamlNode& node, Substitution substitute) {

@@ -86,14 +86,14 @@ ShellState::ShellState(const EnvVars& given, EnvVars* vars, std::vector<ParseFin
 }
 
 void ShellState::Note(int offset, absl::string_view rule_id, Severity severity, std::string seen, std::string needs) {
-  if (findings_->size() >= kMaxParseFindings) return;
-  ParseFinding& entry = findings_->emplace_back(
-      MakeParseFinding({-1, offset, 0}, rule_id, severity, std::move(seen), std::move(needs), kScriptSource));
+  ParseFinding entry =
+      MakeParseFinding({-1, offset, 0}, rule_id, severity, std::move(seen), std::move(needs), kScriptSource);
   entry.finding.verdict = Verdict::kAccepted;
+  KeepFinding(std::move(entry), findings_);
 }
 
 void ShellState::NotJudged(int offset, absl::string_view text, std::string needs) {
-  if (findings_->size() >= kMaxParseFindings) return;
+  if (findings_->size() > kMaxParseFindings) return;
   // What is known again is not spelled out again: a script may say the same thing a hundred thousand times.
   const bool cut = text.size() > kPrintedBytes;
   if (!noted_.insert(absl::StrCat(text.substr(0, kPrintedBytes), cut ? "..." : "")).second) return;

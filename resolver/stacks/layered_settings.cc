@@ -135,9 +135,9 @@ std::optional<Value> Computed(absl::string_view name, const Value& a, const Valu
 
 void LayeredSettings::Fault(SourcePosition at, std::string seen, std::string needs) {
   whole_ = false;
-  if (out_.findings.size() >= kMaxParseFindings) return;
-  out_.findings.push_back(
-      MakeParseFinding(at, grammar_.rule_id, Severity::kError, std::move(seen), std::move(needs), grammar_.source));
+  KeepFinding(
+      MakeParseFinding(at, grammar_.rule_id, Severity::kError, std::move(seen), std::move(needs), grammar_.source),
+      &out_.findings);
 }
 
 YamlNode LayeredSettings::Load(absl::string_view name, absl::string_view text, absl::string_view folder, bool own,

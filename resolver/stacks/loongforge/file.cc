@@ -78,9 +78,8 @@ class Composer {
 
  private:
   void Report(absl::string_view rule_id, std::string seen, std::string needs) {
-    if (out_->findings.size() >= kMaxParseFindings) return;
-    out_->findings.push_back(
-        MakeParseFinding({}, rule_id, Severity::kError, std::move(seen), std::move(needs), kSource));
+    KeepFinding(MakeParseFinding({}, rule_id, Severity::kError, std::move(seen), std::move(needs), kSource),
+                &out_->findings);
   }
 
   const std::string* Sent(absl::string_view path) const {

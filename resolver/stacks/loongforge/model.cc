@@ -82,8 +82,7 @@ class ModelFile {
  private:
   void Report(SourcePosition at, absl::string_view rule_id, Severity severity, std::string seen, std::string needs,
               absl::string_view source = kCompose) {
-    if (out_->findings.size() >= kMaxParseFindings) return;
-    out_->findings.push_back(MakeParseFinding(at, rule_id, severity, std::move(seen), std::move(needs), source));
+    KeepFinding(MakeParseFinding(at, rule_id, severity, std::move(seen), std::move(needs), source), &out_->findings);
   }
   void Refuse(const Argument& word, std::string needs) {
     Report(word.at, "lf.hydra-override", Severity::kError, Printable(word.text), std::move(needs));
@@ -123,7 +122,7 @@ class ModelFile {
     out_->wanted_files = std::move(composed.wanted);
     for (ParseFinding& finding : composed.findings) {
       finding.at = named_;
-      out_->findings.push_back(std::move(finding));
+      KeepFinding(std::move(finding), &out_->findings);
     }
     if (!composed.model.there) return;
     own_ = std::move(composed.model);

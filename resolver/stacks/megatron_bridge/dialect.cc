@@ -131,8 +131,9 @@ void OverrideReader::Read(const Argument& argument) {
     return Refuse(argument, kUnreadable, Printable(argument.text), std::string(value.status().message()));
   }
   if (value->is_text() && value->text() == "None") {
-    out_->findings.push_back(Fault(argument.at, Severity::kWarning, "bridge-override.none-is-text",
-                                   Printable(argument.text), "None is text in an override; null means unset"));
+    KeepFinding(Fault(argument.at, Severity::kWarning, "bridge-override.none-is-text", Printable(argument.text),
+                      "None is text in an override; null means unset"),
+                &out_->findings);
   }
   const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(key, absl::MaxSplits('.', 1));
   if (parts.second.empty()) return ReadSection(argument, parts.first, *value);
@@ -198,9 +199,10 @@ void OverrideReader::Unknown(const Argument& argument, absl::string_view section
   const absl::string_view nearest = NearestField(section, field);
   // Without a near name it may be a field of a model provider that we do not know.
   const Severity severity = nearest.empty() ? Severity::kWarning : Severity::kError;
-  out_->findings.push_back(Fault(
-      argument.at, severity, kUnknown, Printable(argument.text),
-      nearest.empty() ? "no field of that name is known" : absl::StrCat("did you mean ", section, ".", nearest, "?")));
+  KeepFinding(Fault(argument.at, severity, kUnknown, Printable(argument.text),
+                    nearest.empty() ? "no field of that name is known"
+                                    : absl::StrCat("did you mean ", section, ".", nearest, "?")),
+              &out_->findings);
 }
 
 void OverrideReader::Keep(K knob, Value value, const SourcePosition& at) {
@@ -208,9 +210,7 @@ void OverrideReader::Keep(K knob, Value value, const SourcePosition& at) {
 }
 
 void OverrideReader::Refuse(const Argument& argument, absl::string_view id, std::string seen, std::string needs) {
-  if (out_->findings.size() < kMaxParseFindings) {
-    out_->findings.push_back(Fault(argument.at, Severity::kError, id, std::move(seen), std::move(needs)));
-  }
+  KeepFinding(Fault(argument.at, Severity::kError, id, std::move(seen), std::move(needs)), &out_->findings);
 }
 
 // ---- writing

@@ -374,6 +374,20 @@ TEST(ParseBridgePython, StartsAnewWhereARecipeIsCalledAgain) {
   EXPECT_NE(LastOf(parsed, K::expert_model_parallel_size), Value(2));
 }
 
+// What may be a field of a provider that we do not know is no fault; what is beyond the bound still counts.
+TEST(ParseBridge, TellsAFaultBehindMoreFindingsThanItLists) {
+  std::vector<std::string> words;
+  for (size_t i = 0; i <= kMaxParseFindings; ++i) words.push_back(absl::StrCat("model.zzzzzzzzzzzz_", i, "=1"));
+  const ParseResult known = ParseBridge(words, BridgeEnv());
+  EXPECT_TRUE(known.ok());
+  EXPECT_EQ(known.findings.size(), kMaxParseFindings + 1);
+  EXPECT_EQ(known.findings.back().finding.rule_id, "input.limit");
+  words.push_back("model.tensor_model_parallel_sizes=2");
+  const ParseResult misspelt = ParseBridge(words, BridgeEnv());
+  EXPECT_FALSE(misspelt.ok());
+  EXPECT_EQ(misspelt.findings.size(), kMaxParseFindings + 1);
+}
+
 TEST(ParseBridgePerf, StartsFromTheAdaptersOfItsRecipe) {
   const std::vector<std::string> words = {"-mr", "llama3_70b", "--task", "peft", "-g", "h100", "-ng", "8"};
   const ParseResult parsed = ParseBridgePerf(words, BridgeEnv());

@@ -148,10 +148,9 @@ class Reader {
   }
 
   void NotJudged(SourcePosition at, const std::string& seen, std::string needs) {
-    if (out_->findings.size() >= kMaxParseFindings) return;
-    out_->findings.push_back(MakeParseFinding(at, "input.not-judged", Severity::kInfo, Printable(seen, 2000),
-                                              std::move(needs),
-                                              "Megatron-LM:megatron/training/config/container.py:140"));
+    KeepFinding(MakeParseFinding(at, "input.not-judged", Severity::kInfo, Printable(seen, 2000), std::move(needs),
+                                 "Megatron-LM:megatron/training/config/container.py:140"),
+                &out_->findings);
   }
 
   void NoteIgnored() {

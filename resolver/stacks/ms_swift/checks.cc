@@ -35,10 +35,10 @@ class Checks {
  private:
   void Refuse(absl::string_view name, absl::string_view id, std::string seen, std::string needs,
               absl::string_view source) {
-    if (out_.findings.size() >= kMaxParseFindings) return;
     const SwiftWritten* written = words_.Find(name);
-    out_.findings.push_back(MakeParseFinding(written == nullptr ? SourcePosition() : written->at, id, Severity::kError,
-                                             std::move(seen), std::move(needs), source));
+    KeepFinding(MakeParseFinding(written == nullptr ? SourcePosition() : written->at, id, Severity::kError,
+                                 std::move(seen), std::move(needs), source),
+                &out_.findings);
   }
   bool On(absl::string_view name, bool usual = false) const { return words_.Bool(name).value_or(usual); }
 
@@ -58,13 +58,13 @@ class Checks {
 
   // It runs with the release that it was written for.
   void Former(const SwiftWritten& written) {
-    if (out_.findings.size() >= kMaxParseFindings) return;
     const absl::string_view today = written.former->today;
-    out_.findings.push_back(
+    KeepFinding(
         MakeParseFinding(written.at, "ms-swift.former", Severity::kWarning, absl::StrCat("--", Printable(written.name)),
                          today.empty() ? "an argument that ms-swift's main has no more"
                                        : absl::StrCat("an argument of an older ms-swift; main calls it --", today),
-                         "ms-swift:swift/pipelines/base.py:40"));
+                         "ms-swift:swift/pipelines/base.py:40"),
+        &out_.findings);
   }
 
   void WhatIsMissing() {

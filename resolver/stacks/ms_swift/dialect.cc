@@ -92,11 +92,11 @@ class Reader {
     if (written.unknown) return knobs_.Lose(knob);
     absl::StatusOr<Value> value = ReadValue(written, Row(knob).type);
     if (!value.ok()) {
-      if (out_.findings.size() >= kMaxParseFindings) return;
-      out_.findings.push_back(MakeParseFinding(
-          written.at, "ms-swift.argument", Severity::kError,
-          absl::StrCat("--", written.name, " ", written.values.empty() ? "" : Printable(written.values[0])),
-          std::string(value.status().message()), kArguments));
+      KeepFinding(MakeParseFinding(
+                      written.at, "ms-swift.argument", Severity::kError,
+                      absl::StrCat("--", written.name, " ", written.values.empty() ? "" : Printable(written.values[0])),
+                      std::string(value.status().message()), kArguments),
+                  &out_.findings);
       return;
     }
     knobs_.Take(knob, *std::move(value), written.at);

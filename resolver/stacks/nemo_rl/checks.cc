@@ -45,10 +45,10 @@ class Checks {
 
   void Say(absl::string_view path, absl::string_view id, std::string seen, std::string needs,
            absl::string_view source) {
-    if (out_.findings.size() >= kMaxParseFindings) return;
     const std::optional<LayeredSettings::Found> found = s_.Find(path);
-    out_.findings.push_back(MakeParseFinding(found.has_value() ? found->at : SourcePosition(), id, Severity::kError,
-                                             std::move(seen), std::move(needs), source));
+    KeepFinding(MakeParseFinding(found.has_value() ? found->at : SourcePosition(), id, Severity::kError,
+                                 std::move(seen), std::move(needs), source),
+                &out_.findings);
   }
 
   // lm_policy.py:121. False: Megatron does not train here.
@@ -59,9 +59,10 @@ class Checks {
           "one of them trains the policy", "NeMo-RL:nemo_rl/models/policy/lm_policy.py:121");
     }
     if (megatron) return true;
-    out_.findings.push_back(MakeParseFinding(
-        {}, "input.not-judged", Severity::kInfo, "policy.megatron_cfg.enabled is not true",
-        "Megatron does not train here, so that nothing is judged", "NeMo-RL:nemo_rl/models/policy/lm_policy.py:118"));
+    KeepFinding(MakeParseFinding({}, "input.not-judged", Severity::kInfo, "policy.megatron_cfg.enabled is not true",
+                                 "Megatron does not train here, so that nothing is judged",
+                                 "NeMo-RL:nemo_rl/models/policy/lm_policy.py:118"),
+                &out_.findings);
     out_.elsewhere = "in a backend that is not Megatron";
     return false;
   }

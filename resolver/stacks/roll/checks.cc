@@ -33,10 +33,10 @@ class Checks {
 
   void Say(const std::string& path, absl::string_view id, std::string seen, std::string needs,
            absl::string_view source) {
-    if (out_.findings.size() >= kMaxParseFindings) return;
     const std::optional<LayeredSettings::Found> found = s_.Find(path);
-    out_.findings.push_back(MakeParseFinding(found.has_value() ? found->at : SourcePosition(), id, Severity::kError,
-                                             std::move(seen), std::move(needs), source));
+    KeepFinding(MakeParseFinding(found.has_value() ? found->at : SourcePosition(), id, Severity::kError,
+                                 std::move(seen), std::move(needs), source),
+                &out_.findings);
   }
 
   // All keys are arguments of one dataclass. It lacks most fields of Megatron-Core's model configuration; what

@@ -37,10 +37,10 @@ class Checks {
  private:
   void Say(Severity severity, absl::string_view path, absl::string_view id, std::string seen, std::string needs,
            absl::string_view source) {
-    if (out_.findings.size() >= kMaxParseFindings) return;
     const VerlOverride* written = words_.Find(path);
-    out_.findings.push_back(MakeParseFinding(written == nullptr ? SourcePosition() : written->at, id, severity,
-                                             std::move(seen), std::move(needs), source));
+    KeepFinding(MakeParseFinding(written == nullptr ? SourcePosition() : written->at, id, severity, std::move(seen),
+                                 std::move(needs), source),
+                &out_.findings);
   }
 
   // Below a key whose value refers to another key, which may have it.

@@ -92,10 +92,10 @@ class Reader {
     if (written.unknown) return knobs_.Lose(*knob);
     absl::StatusOr<Value> value = ReadHydraValue(written.text);
     if (!value.ok()) {
-      if (out_.findings.size() >= kMaxParseFindings) return;
-      out_.findings.push_back(MakeParseFinding(
-          written.at, "verl.value", Severity::kError, absl::StrCat(written.path, "=", Printable(written.text)),
-          std::string(value.status().message()), "verl:verl/trainer/main_ppo.py:166"));
+      KeepFinding(MakeParseFinding(written.at, "verl.value", Severity::kError,
+                                   absl::StrCat(written.path, "=", Printable(written.text)),
+                                   std::string(value.status().message()), "verl:verl/trainer/main_ppo.py:166"),
+                  &out_.findings);
       return;
     }
     knobs_.Take(*knob, *std::move(value), written.at);
