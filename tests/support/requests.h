@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "resolver/catalog/catalog.h"
@@ -37,16 +38,57 @@ inline v1::ResolveConfigRequest DeepSeekOnH100() {
   return request;
 }
 
-// Its layout is left open.
-inline v1::ResolveConfigRequest QwenOnSixteen() {
+// A training by Megatron-LM whose layout is left open.
+inline v1::ResolveConfigRequest Training(const char* model, const char* gpu, int gpu_count, int seq_length,
+                                         int global_batch_size) {
   v1::ResolveConfigRequest request;
-  request.mutable_model()->set_name("qwen3-30b-a3b");
-  request.mutable_hardware()->set_gpu("h100-sxm");
-  request.mutable_hardware()->set_gpu_count(16);
-  request.mutable_workload()->set_seq_length(4096);
-  request.mutable_workload()->set_global_batch_size(128);
+  request.mutable_model()->set_name(model);
+  request.mutable_hardware()->set_gpu(gpu);
+  request.mutable_hardware()->set_gpu_count(gpu_count);
+  request.mutable_workload()->set_seq_length(seq_length);
+  request.mutable_workload()->set_global_batch_size(global_batch_size);
   request.mutable_target()->set_framework("megatron-lm");
   return request;
+}
+
+inline v1::ResolveConfigRequest QwenOnSixteen() { return Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 128); }
+
+// Parallel sizes; 0: left open.
+struct Sizes {
+  int tp = 0;
+  int pp = 0;
+  int vpp = 0;
+  int ep = 0;
+};
+inline void SetSizes(const Sizes& sizes, v1::ResolveConfigRequest* request) {
+  v1::Layout& layout = *request->mutable_layout();
+  if (sizes.tp > 0) layout.set_tensor_model_parallel_size(sizes.tp);
+  if (sizes.pp > 0) layout.set_pipeline_model_parallel_size(sizes.pp);
+  if (sizes.vpp > 0) layout.set_virtual_pipeline_model_parallel_size(sizes.vpp);
+  if (sizes.ep > 0) layout.set_expert_model_parallel_size(sizes.ep);
+}
+
+inline void SetValue(const char* text, v1::KnobValue* value) { value->set_string_value(text); }
+inline void SetValue(const std::string& text, v1::KnobValue* value) { value->set_string_value(text); }
+inline void SetValue(bool on, v1::KnobValue* value) { value->set_bool_value(on); }
+inline void SetValue(int number, v1::KnobValue* value) { value->set_int_value(number); }
+inline void SetValue(const v1::KnobValue& from, v1::KnobValue* value) { *value = from; }
+
+// Sets a knob to text, a truth value, a number or a message's value.
+template <typename T>
+void Set(absl::string_view knob, const T& value, v1::KnobSetting* setting) {
+  setting->set_name(std::string(knob));
+  SetValue(value, setting->mutable_value());
+}
+template <typename T>
+void Pin(absl::string_view knob, const T& value, v1::ResolveConfigRequest* request) {
+  Set(knob, value, request->add_pinned_knobs());
+}
+
+// Asks for what a fix sets.
+inline void Apply(const v1::Fix& fix, v1::ResolveConfigRequest* request) {
+  request->mutable_pinned_knobs()->MergeFrom(fix.knobs());
+  for (const auto& [name, value] : fix.env()) (*request->mutable_env())[name] = value;
 }
 
 // Rule ids of the findings of level error.

@@ -1,0 +1,118 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "tests/support/answers.h"
+#include "tests/support/requests.h"
+
+namespace flightplan {
+namespace {
+
+using testing::DeepSeekOnH100;
+using testing::FindFinding;
+using testing::Pin;
+using testing::QwenOnSixteen;
+using testing::Resolved;
+using testing::SetSizes;
+using testing::StepUs;
+using testing::Training;
+
+// What the answer took from the image of its stack: "te=2.17.1 dispatchers=deepep,hybridep"; empty: nothing.
+std::string TakenFromImage(const v1::ResolveConfigRequest& request) {
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  const v1::Finding* const image = FindFinding(answer.findings(), "decide.software-from-image");
+  if (image == nullptr) return "";
+  return absl::StrJoin(image->observed(), " ", [](std::string* out, const v1::KnobSetting& fact) {
+    absl::StrAppend(out, fact.name(), "=", fact.value().string_value());
+  });
+}
+
+TEST(DispatcherBackends, AreThoseOfTheImageWhereNotSaid) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  EXPECT_EQ(TakenFromImage(request), "te=2.17.1 dispatchers=deepep,hybridep");
+  request.mutable_target()->set_version("0.15");
+  EXPECT_EQ(TakenFromImage(request), "te=2.9.0 dispatchers=deepep");
+  request.mutable_hardware()->set_gpu("a100-sxm-80gb");  // the image's DeepEP is built for Hopper and later
+  EXPECT_EQ(TakenFromImage(request), "te=2.9.0");
+  request.mutable_software()->set_te_version("2.8.0");
+  EXPECT_EQ(TakenFromImage(request), "");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_software()->mutable_dispatchers();  // the caller's word: none
+  EXPECT_EQ(TakenFromImage(request), "");
+}
+
+double StepWith(v1::ResolveConfigRequest request, std::initializer_list<const char*> backends) {
+  request.mutable_software()->set_te_version("2.12.0");
+  auto& dispatchers = *request.mutable_software()->mutable_dispatchers();
+  for (const char* backend : backends) dispatchers.add_backends(backend);
+  return StepUs(Resolved(request));
+}
+
+TEST(DispatcherBackends, OneMoreMakesNoStepLonger) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_layout()->set_virtual_pipeline_model_parallel_size(4);
+  const double none = StepWith(request, {}), deepep = StepWith(request, {"deepep"});
+  const double hybridep = StepWith(request, {"hybridep"}), both = StepWith(request, {"deepep", "hybridep"});
+  EXPECT_LE(deepep, none);
+  EXPECT_LE(hybridep, none);
+  EXPECT_LE(both, std::min(deepep, hybridep) * 1.01);
+}
+
+// What a caller who names the backend gets is open to one who does not, its memory included.
+TEST(DispatcherBackends, AnOpenOneIsNoSlowerThanOneThatIsNamed) {
+  v1::ResolveConfigRequest request = Training("qwen3-vl-30b-a3b", "h100-sxm", 128, 8192, 1024);
+  request.mutable_software()->set_te_version("2.12.0");
+  request.set_stage(v1::STAGE_TUNE);
+  SetSizes({.tp = 1, .pp = 2, .vpp = 2, .ep = 32}, &request);
+  const v1::ResolveConfigResponse open = Resolved(request);
+  Pin("moe_token_dispatcher_type", "flex", &request);
+  Pin("moe_flex_dispatcher_backend", "deepep", &request);
+  const v1::ResolveConfigResponse named = Resolved(request);
+  EXPECT_EQ(named.outcome(), v1::OUTCOME_RESOLVED);
+  EXPECT_LE(StepUs(open), 1.01 * StepUs(named));
+}
+
+// The step that another library is said to give is that of the answer with it.
+TEST(DispatcherBackends, NameTheNvshmemThatLetsDeepepRun) {
+  v1::ResolveConfigRequest request = Training("qwen3-235b-a22b", "b200", 128, 4096, 1024);
+  request.mutable_target()->set_framework("megatron-bridge");
+  SetSizes({.tp = 1, .pp = 8, .ep = 16}, &request);
+  const auto named = [](const v1::ResolveConfigResponse& answer) -> std::string {
+    for (const v1::Finding& finding : answer.findings()) {
+      if (absl::StrContains(finding.needs(), "--package nvshmem=3.4.5")) return finding.needs();
+    }
+    return "";
+  };
+  const v1::ResolveConfigResponse before = Resolved(request);
+  (*request.mutable_software()->mutable_packages())["nvshmem"] = "3.4.5";
+  const v1::ResolveConfigResponse after = Resolved(request);
+  const double change = StepUs(after) / StepUs(before) - 1;
+  ASSERT_LT(change, -0.02);
+  EXPECT_TRUE(absl::StrContains(named(before), absl::StrFormat("step %+.0f %% expected", 100 * change)))
+      << named(before) << " against " << change;
+  EXPECT_EQ(named(after), "");
+}
+
+// One fault is one finding.
+TEST(DispatcherBackends, OneThatIsNotInstalledIsSaidOnce) {
+  v1::ResolveConfigRequest request = QwenOnSixteen();
+  request.mutable_software()->mutable_dispatchers()->add_backends("deepep");
+  Pin("moe_token_dispatcher_type", "flex", &request);
+  Pin("moe_flex_dispatcher_backend", "hybridep", &request);
+  const v1::ResolveConfigResponse response = Resolved(request);
+  EXPECT_FALSE(response.will_run());
+  const auto names_it = [](const v1::Finding& finding) {
+    return finding.severity() == v1::SEVERITY_ERROR && absl::StrContains(finding.seen(), "hybridep");
+  };
+  EXPECT_EQ(std::count_if(response.findings().begin(), response.findings().end(), names_it), 1);
+}
+
+}  // namespace
+}  // namespace flightplan

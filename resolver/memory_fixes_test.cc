@@ -1,0 +1,127 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/match.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "tests/support/answers.h"
+#include "tests/support/requests.h"
+
+namespace flightplan {
+namespace {
+
+using testing::Apply;
+using testing::FindFinding;
+using testing::Pin;
+using testing::QwenOnSixteen;
+using testing::Resolved;
+using testing::SetSizes;
+using testing::StepUs;
+using testing::Training;
+
+// What is computed again is as little as frees enough, and the answer to the fixed question says so.
+TEST(MemoryFix, IsTheCheapestThatHolds) {
+  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 128);
+  request.mutable_workload()->set_precision("bf16");
+  SetSizes({.tp = 1, .pp = 1, .ep = 16}, &request);
+  Pin("overlap_moe_expert_parallel_comm", false, &request);
+  const v1::ResolveConfigResponse response = Resolved(request);
+  ASSERT_EQ(response.estimate().fit(), v1::FIT_VERDICT_MARGINAL);
+  const v1::Finding* const lacks = FindFinding(response.findings(), "fit.memory-marginal");
+  ASSERT_NE(lacks, nullptr);
+  ASSERT_EQ(lacks->fixes_size(), 1);
+  EXPECT_NE(lacks->needs().find("; with the fix: step +"), std::string::npos) << lacks->needs();
+  for (const v1::KnobSetting& setting : lacks->fixes(0).knobs()) {
+    const bool granularity = setting.name() == "recompute_granularity";
+    EXPECT_TRUE(!granularity || setting.value().string_value() == "selective") << setting.ShortDebugString();
+  }
+  Apply(lacks->fixes(0), &request);
+  const v1::ResolveConfigResponse fixed = Resolved(request);
+  EXPECT_TRUE(fixed.will_run());
+  EXPECT_EQ(fixed.estimate().fit(), v1::FIT_VERDICT_FITS);
+}
+
+// Marginal: 70 B on eight GPUs whose host is near.
+v1::ResolveConfigRequest TightQuestion() {
+  v1::ResolveConfigRequest request = Training("llama-3.1-70b", "gb200-nvl72", 8, 8192, 64);
+  SetSizes({.tp = 8, .pp = 1}, &request);
+  return request;
+}
+
+// Activations on the host cost what their copies slow down, and not nothing.
+TEST(MemoryFix, PutsActivationsOnTheHostAtTheirPrice) {
+  v1::ResolveConfigRequest request = TightQuestion();
+  const v1::ResolveConfigResponse before = Resolved(request);
+  const v1::Finding* const lacks = FindFinding(before.findings(), "fit.memory-marginal");
+  ASSERT_NE(lacks, nullptr);
+  ASSERT_EQ(lacks->fixes_size(), 1);
+  EXPECT_EQ(lacks->fixes(0).knobs(0).name(), "fine_grained_activation_offloading");
+  Apply(lacks->fixes(0), &request);
+  const v1::ResolveConfigResponse after = Resolved(request);
+  EXPECT_EQ(after.estimate().fit(), v1::FIT_VERDICT_FITS);
+  EXPECT_GT(StepUs(after), 1.001 * StepUs(before));
+}
+
+// Each way alone is dear: experts computed again cost a third of the step. Two together are not.
+TEST(MemoryFix, IsTwoWaysTogetherWhereEachIsDear) {
+  v1::ResolveConfigRequest request = QwenOnSixteen();
+  SetSizes({.tp = 1, .pp = 1, .ep = 16}, &request);
+  request.mutable_software()->set_te_version("2.17.1");
+  for (const char* backend : {"deepep", "hybridep"})
+    request.mutable_software()->mutable_dispatchers()->add_backends(backend);
+  const v1::ResolveConfigResponse before = Resolved(request);
+  const v1::Finding* const lacks = FindFinding(before.findings(), "fit.memory-marginal");
+  ASSERT_NE(lacks, nullptr);
+  ASSERT_EQ(lacks->fixes_size(), 1);
+  Apply(lacks->fixes(0), &request);
+  const v1::ResolveConfigResponse after = Resolved(request);
+  EXPECT_EQ(after.estimate().fit(), v1::FIT_VERDICT_FITS);
+  EXPECT_LT(StepUs(after), 1.2 * StepUs(before));
+}
+
+// A profile's step is that of the run as it is: a fix is not free because the profile says the same beside it.
+TEST(MemoryFix, PromisesByForecastBesideAProfile) {
+  v1::ResolveConfigRequest request = QwenOnSixteen();
+  SetSizes({.tp = 1, .pp = 1, .ep = 16}, &request);
+  request.mutable_software()->set_te_version("2.17.1");
+  request.mutable_software()->mutable_dispatchers()->add_backends("hybridep");
+  const auto promise = [&] {
+    const v1::ResolveConfigResponse answer = Resolved(request);
+    const v1::Finding* const lacks = FindFinding(answer.findings(), "fit.memory-marginal");
+    return lacks == nullptr ? std::string() : lacks->needs();
+  };
+  const std::string without = promise();
+  EXPECT_TRUE(absl::StrContains(without, "step +")) << without;
+  request.mutable_profile()->set_step_time_us(4e6);
+  EXPECT_FALSE(absl::StrContains(promise(), "step +0 %")) << promise();
+}
+
+// Part of the optimizer on the host is one of the ways: here the least of it does, and no other is as short.
+TEST(MemoryFix, MovesTheOptimizerWhereThatCostsLeast) {
+  v1::ResolveConfigRequest request = TightQuestion();
+  Pin("fine_grained_activation_offloading", false, &request);
+  const v1::ResolveConfigResponse before = Resolved(request);
+  ASSERT_EQ(before.estimate().fit(), v1::FIT_VERDICT_MARGINAL);
+  const v1::Finding* const lacks = FindFinding(before.findings(), "fit.memory-marginal");
+  ASSERT_NE(lacks, nullptr);
+  ASSERT_EQ(lacks->fixes_size(), 1);
+  EXPECT_EQ(lacks->fixes(0).knobs(0).name(), "optimizer_cpu_offload");
+  Apply(lacks->fixes(0), &request);
+  const v1::ResolveConfigResponse after = Resolved(request);
+  EXPECT_EQ(after.estimate().fit(), v1::FIT_VERDICT_FITS);
+}
+
+// The logits of a long sequence take most of the memory: half of them is still too much.
+TEST(MemoryFix, MayTakeMoreThanHalfAway) {
+  v1::ResolveConfigRequest request = Training("gpt-oss-120b", "b200", 64, 131072, 64);
+  SetSizes({.tp = 1, .pp = 1, .ep = 8}, &request);
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  const v1::Finding* const lacks = FindFinding(answer.findings(), "fit.memory");
+  ASSERT_NE(lacks, nullptr);
+  ASSERT_GT(lacks->fixes_size(), 0);
+  EXPECT_EQ(lacks->fixes(0).knobs(0).name(), "context_parallel_size");
+  EXPECT_GT(lacks->fixes(0).knobs(0).value().int_value(), 2);
+}
+
+}  // namespace
+}  // namespace flightplan

@@ -1,0 +1,122 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/normalize/canonical_bytes.h"
+#include "tests/support/answers.h"
+#include "tests/support/requests.h"
+
+namespace flightplan {
+namespace {
+
+using testing::Apply;
+using testing::CountOf;
+using testing::DeepSeekOnH100;
+using testing::FindFinding;
+using testing::Pin;
+using testing::QwenOnSixteen;
+using testing::Resolved;
+using testing::StepUs;
+using testing::Training;
+
+TEST(OpenLayout, IsSearched) {
+  const v1::ResolveConfigResponse response = Resolved(QwenOnSixteen());
+  EXPECT_EQ(response.outcome(), v1::OUTCOME_RESOLVED);
+  EXPECT_NE(response.estimate().fit(), v1::FIT_VERDICT_DOES_NOT_FIT);
+  EXPECT_EQ(CountOf(response.findings(), "layout.searched"), 1);
+  EXPECT_EQ(CountOf(response.findings(), "layout.open"), 0);
+  // What the search chose is a decision, not the caller's word.
+  int sizes = 0;
+  for (const v1::ConfigEntry& entry : response.config()) {
+    if (entry.name() != "expert_model_parallel_size" && entry.name() != "tensor_model_parallel_size") continue;
+    EXPECT_EQ(entry.origin(), v1::CONFIG_ORIGIN_DECIDED) << entry.name();
+    ++sizes;
+  }
+  EXPECT_EQ(sizes, 2);
+  for (const v1::Decision& decision : response.decisions()) {
+    if (decision.name() != "expert_model_parallel_size") continue;
+    EXPECT_EQ(decision.rule_id(), "plan.layout");
+  }
+}
+
+// A fix is tried at the sizes that were chosen, so it names them: alone it would be a question for another search.
+TEST(OpenLayout, HasFixesThatHoldWhatTheySay) {
+  v1::ResolveConfigRequest request = Training("qwen3-235b-a22b", "h100-sxm", 256, 4096, 2048);
+  request.mutable_software()->set_te_version("2.12");
+  const v1::ResolveConfigResponse response = Resolved(request);
+  int fixes = 0;
+  for (const v1::Finding& finding : response.findings()) {
+    for (const v1::Fix& fix : finding.fixes()) {
+      ++fixes;
+      v1::ResolveConfigRequest fixed = request;
+      Apply(fix, &fixed);
+      const v1::ResolveConfigResponse then = Resolved(fixed);
+      EXPECT_EQ(CountOf(then.findings(), finding.rule_id()), 0) << fix.ShortDebugString();
+      EXPECT_EQ(CountOf(then.findings(), "layout.searched"), 0);
+      EXPECT_EQ(then.estimate().fit(), v1::FIT_VERDICT_FITS);
+    }
+  }
+  EXPECT_GT(fixes, 0);
+}
+
+// The better of the search's own way to more room and the memory's fixes is both the fix and what the search says of
+// room: one page, one story.
+TEST(OpenLayout, HasThePlanWithRoomAsItsFix) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.clear_layout();
+  const v1::ResolveConfigResponse response = Resolved(request);
+  const v1::Finding* const marginal = FindFinding(response.findings(), "fit.memory-marginal");
+  const v1::Finding* const search = FindFinding(response.findings(), "layout.searched");
+  ASSERT_TRUE(marginal != nullptr && search != nullptr);
+  const std::string& searched = search->needs();
+  const size_t room = searched.find("with room for the whole band");
+  ASSERT_NE(room, std::string::npos) << searched;
+  ASSERT_EQ(marginal->fixes_size(), 1);
+  v1::ResolveConfigRequest fixed = request;
+  Apply(marginal->fixes(0), &fixed);
+  const v1::ResolveConfigResponse then = Resolved(fixed);
+  EXPECT_EQ(then.estimate().fit(), v1::FIT_VERDICT_FITS);
+  const double slower = std::stod(searched.substr(searched.find(',', room) + 1));
+  const double now = StepUs(response), after = StepUs(then);
+  EXPECT_NEAR(100 * (after / now - 1), slower, 0.1) << searched;
+}
+
+TEST(OpenLayout, KeepsTheGivenSizes) {
+  v1::ResolveConfigRequest request = QwenOnSixteen();
+  request.mutable_layout()->set_tensor_model_parallel_size(2);
+  Pin("pipeline_model_parallel_size", 4, &request);
+  const v1::ResolveConfigResponse response = Resolved(request);
+  EXPECT_EQ(CountOf(response.findings(), "layout.searched"), 1);
+  EXPECT_EQ(response.layout().sizes().tensor_model_parallel_size(), 2);
+  EXPECT_EQ(response.layout().sizes().pipeline_model_parallel_size(), 4);
+  for (const v1::ConfigEntry& entry : response.config()) {
+    if (entry.name() == "tensor_model_parallel_size" || entry.name() == "pipeline_model_parallel_size") {
+      EXPECT_EQ(entry.origin(), v1::CONFIG_ORIGIN_CALLER) << entry.name();
+    }
+  }
+}
+
+TEST(OpenLayout, IsTheSameEachTime) {
+  const v1::ResolveConfigResponse first = Resolved(QwenOnSixteen());
+  const v1::ResolveConfigResponse second = Resolved(QwenOnSixteen());
+  EXPECT_EQ(CanonicalBytes(first), CanonicalBytes(second));
+  // The question as it was asked, not as it was filled in.
+  v1::ResolveConfigRequest filled = QwenOnSixteen();
+  *filled.mutable_layout() = first.layout().sizes();
+  const v1::ResolveConfigResponse given = Resolved(filled);
+  EXPECT_NE(given.digest(), first.digest());
+  EXPECT_EQ(StepUs(given), StepUs(first));
+}
+
+TEST(OpenLayout, SaysWhyItHasNoAnswer) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.clear_layout();
+  request.mutable_hardware()->set_gpu_count(1);
+  const v1::ResolveConfigResponse response = Resolved(request);
+  EXPECT_EQ(response.outcome(), v1::OUTCOME_INFEASIBLE);
+  EXPECT_EQ(CountOf(response.findings(), "layout.none-found"), 1);
+}
+
+}  // namespace
+}  // namespace flightplan

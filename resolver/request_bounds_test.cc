@@ -1,0 +1,139 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/utf8.h"
+#include "resolver/resolver.h"
+#include "tests/support/answers.h"
+#include "tests/support/requests.h"
+
+namespace flightplan {
+namespace {
+
+using testing::DeepSeekOnH100;
+using testing::Pin;
+using testing::Resolved;
+using testing::TestResolver;
+using testing::ViolatedFields;
+
+TEST(RequestBounds, TextThatIsNoUtf8IsTheCallersFault) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_layout()->set_pipeline_model_parallel_layout("Et*3|(tt|)*\xabm|L");
+  v1::ResolveConfigResponse response;
+  EXPECT_EQ(TestResolver().ResolveConfig(request, &response).code(), absl::StatusCode::kInvalidArgument);
+}
+
+// tests/properties/extremes_check.cc has the rest of all requests.
+TEST(RequestBounds, AFigureThatNoMachineHasIsRefused) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  v1::ResolveConfigResponse response;
+  for (const double odd : {1e-300, 999'999.0, 1.1e15, std::numeric_limits<double>::quiet_NaN()}) {
+    request.mutable_hardware()->mutable_fabric()->set_nvlink_bytes_per_second(odd);
+    EXPECT_EQ(ViolatedFields(TestResolver().ResolveConfig(request, &response)),
+              std::set<std::string>{"hardware.fabric.nvlink_bytes_per_second"});
+  }
+  for (const double edge : {1e6, 1e15}) {
+    request.mutable_hardware()->mutable_fabric()->set_nvlink_bytes_per_second(edge);
+    const absl::Status status = TestResolver().ResolveConfig(request, &response);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+}
+
+TEST(RequestBounds, AnAnswerNeverHoldsHalfACharacter) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_layout()->set_pipeline_model_parallel_layout("Et*3|(tt|)*2\xc7\x9a|L");
+  v1::ResolveConfigResponse response;
+  const absl::Status status = TestResolver().ResolveConfig(request, &response);
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+// Text of the caller is cut between characters wherever a refusal quotes it.
+TEST(RequestBounds, QuotesLongTextsByWholeCharacters) {
+  for (const char* shift : {"", "x", "xx"}) {
+    std::string text = shift;
+    for (int i = 0; i < 100; ++i) text += "\xe6\xa8\xa1";  // 300 bytes, three to a character
+    v1::ResolveConfigRequest request = DeepSeekOnH100();
+    request.mutable_model()->set_name(text);
+    request.mutable_workload()->set_precision(text);
+    request.mutable_software()->mutable_dispatchers()->add_backends(text);
+    Pin("moe_token_dispatcher_type", text, &request);
+    ConfigAnswer answer;
+    const absl::Status status = TestResolver().AnswerResolve(request, EvidenceSnapshot::Empty(), &answer);
+    EXPECT_EQ(ViolatedFields(status).size(), 4U) << status;
+    EXPECT_TRUE(IsUtf8(status.message())) << shift;
+  }
+}
+
+TEST(RequestBounds, SaysEverythingThatIsWrongWithTheRequest) {
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("deepseek-v33");
+  request.mutable_hardware()->set_gpu("h100-sxmm");
+  request.mutable_hardware()->set_gpu_count(-8);
+  request.mutable_workload()->set_seq_length(-1);
+  request.mutable_workload()->set_precision("fp9");
+  request.mutable_target()->set_framework("megatron");
+  request.mutable_layout()->set_tensor_model_parallel_size(0);
+  request.mutable_profile()->set_host_gap_ratio(std::numeric_limits<double>::quiet_NaN());
+  request.set_stage(static_cast<v1::Stage>(99));
+  request.set_view(static_cast<v1::AnswerView>(99));
+  request.add_pinned_knobs()->set_name("moe_router_topkk");
+  (*request.mutable_env())["A=B"] = "x";
+  v1::ResolveConfigResponse response;
+  const absl::Status status = TestResolver().ResolveConfig(request, &response);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  const std::set<std::string> fields = ViolatedFields(status);
+  for (const char* field :
+       {"model.name", "hardware.gpu", "hardware.gpu_count", "workload.seq_length", "workload.global_batch_size",
+        "workload.precision", "target.framework", "layout.tensor_model_parallel_size", "profile.host_gap_ratio",
+        "stage", "view", "pinned_knobs[0].name", "env"}) {
+    EXPECT_EQ(fields.count(field), 1U) << field;
+  }
+}
+
+TEST(RequestBounds, RefusesAbsurdSizesWithoutOverflow) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  v1::ModelSpec* spec = request.mutable_model()->mutable_spec();
+  spec->set_num_layers(std::numeric_limits<int32_t>::max());
+  spec->set_hidden_size(-1);
+  spec->set_num_moe_experts(std::numeric_limits<int32_t>::max());
+  v1::ResolveConfigResponse response;
+  const absl::Status status = TestResolver().ResolveConfig(request, &response);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ViolatedFields(status).count("model.spec.num_moe_experts"), 1U);
+}
+
+TEST(RequestBounds, AnswersTheLargestSizesItAccepts) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_hardware()->set_gpu_count(1 << 20);
+  request.mutable_workload()->set_seq_length(1 << 24);
+  request.mutable_workload()->set_global_batch_size(1 << 30);
+  v1::Layout* layout = request.mutable_layout();
+  layout->set_tensor_model_parallel_size(1 << 20);
+  layout->set_pipeline_model_parallel_size(1 << 20);
+  layout->set_context_parallel_size(1 << 20);
+  layout->set_expert_model_parallel_size(1 << 20);
+  const v1::ResolveConfigResponse response = Resolved(request);
+  EXPECT_EQ(response.outcome(), v1::OUTCOME_INFEASIBLE);
+}
+
+TEST(RequestBounds, VirtualStagesThatALayoutContradictsAreRefused) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  v1::Layout& layout = *request.mutable_layout();
+  layout.set_pipeline_model_parallel_size(2);
+  layout.set_pipeline_model_parallel_layout("Et*15|t*15|t*15|t*16,m,L");
+  const auto fields = [&](int vpp) {
+    layout.set_virtual_pipeline_model_parallel_size(vpp);
+    v1::ResolveConfigResponse response;
+    return ViolatedFields(TestResolver().ResolveConfig(request, &response));
+  };
+  EXPECT_EQ(fields(1), (std::set<std::string>{"layout.virtual_pipeline_model_parallel_size"}));
+  EXPECT_EQ(fields(4), (std::set<std::string>{"layout.virtual_pipeline_model_parallel_size"}));
+  EXPECT_EQ(fields(2), (std::set<std::string>()));
+}
+
+}  // namespace
+}  // namespace flightplan

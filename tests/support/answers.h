@@ -1,0 +1,54 @@
+// What tests ask of the resolver's answers. Beside requests.h, which programs without GoogleTest read, too.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "tests/support/requests.h"
+
+namespace flightplan::testing {
+
+// The answer to a request that is not refused.
+inline v1::ResolveConfigResponse Resolved(const v1::ResolveConfigRequest& request) {
+  v1::ResolveConfigResponse response;
+  const absl::Status status = TestResolver().ResolveConfig(request, &response);
+  EXPECT_TRUE(status.ok()) << status;
+  return response;
+}
+inline v1::ValidateConfigResponse Validated(const v1::ValidateConfigRequest& request) {
+  v1::ValidateConfigResponse response;
+  const absl::Status status = TestResolver().ValidateConfig(request, &response);
+  EXPECT_TRUE(status.ok()) << status;
+  return response;
+}
+
+inline double StepUs(const v1::ResolveConfigResponse& answer) { return answer.estimate().step_time_us().value(); }
+
+using Findings = google::protobuf::RepeatedPtrField<v1::Finding>;
+
+// The first finding of a rule; null: there is none.
+inline const v1::Finding* FindFinding(const Findings& findings, absl::string_view rule_id) {
+  const auto found = std::find_if(findings.begin(), findings.end(),
+                                  [&](const v1::Finding& finding) { return finding.rule_id() == rule_id; });
+  return found == findings.end() ? nullptr : &*found;
+}
+
+inline int CountOf(const Findings& findings, absl::string_view rule_id) {
+  return static_cast<int>(std::count_if(findings.begin(), findings.end(),
+                                        [&](const v1::Finding& finding) { return finding.rule_id() == rule_id; }));
+}
+
+// Leaves what the smaller views say: there, only errors have their fixes, and what those change.
+inline void DropAdvice(Findings* findings) {
+  for (v1::Finding& finding : *findings) {
+    if (finding.severity() == v1::SEVERITY_ERROR) continue;
+    finding.clear_fixes();
+    finding.mutable_needs()->resize(std::min(finding.needs().size(), finding.needs().find("; with the fix:")));
+  }
+}
+
+}  // namespace flightplan::testing
