@@ -18,12 +18,19 @@
 #include "resolver/normalize/request.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
+#include "tests/support/answers.h"
+#include "tests/support/requests.h"
 #include "tests/support/sample_profile.h"
 
 namespace flightplan {
 namespace {
 
 using sample::SampleProfile;
+using testing::CountOf;
+using testing::Pin;
+using testing::SetSizes;
+using testing::StepUs;
+using testing::Training;
 
 const Catalog& TheCatalog() {
   static const Catalog& catalog = *new Catalog(*Catalog::Builtin());
@@ -32,16 +39,8 @@ const Catalog& TheCatalog() {
 
 // Qwen3-30B-A3B on 16 H200, EP16: the exchange leaves the node.
 v1::ResolveConfigRequest Qwen() {
-  v1::ResolveConfigRequest request;
-  request.mutable_model()->set_name("qwen3-30b-a3b");
-  request.mutable_hardware()->set_gpu("h200-sxm");
-  request.mutable_hardware()->set_gpu_count(16);
-  request.mutable_workload()->set_seq_length(4096);
-  request.mutable_workload()->set_global_batch_size(1024);
-  request.mutable_target()->set_framework("megatron-lm");
-  request.mutable_layout()->set_expert_model_parallel_size(16);
-  request.mutable_layout()->set_tensor_model_parallel_size(1);
-  request.mutable_layout()->set_pipeline_model_parallel_size(1);
+  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h200-sxm", 16, 4096, 1024);
+  SetSizes({.tp = 1, .pp = 1, .ep = 16}, &request);
   return request;
 }
 
@@ -64,13 +63,6 @@ const v1::Decision* Find(const v1::ResolveConfigResponse& response, const std::s
 bool Cites(const v1::Decision& decision, const std::string& text) {
   for (const v1::Citation& citation : decision.citations()) {
     if (citation.text().find(text) != std::string::npos) return true;
-  }
-  return false;
-}
-
-bool HasFinding(const v1::ResolveConfigResponse& response, const std::string& id) {
-  for (const v1::Finding& finding : response.findings()) {
-    if (finding.rule_id() == id) return true;
   }
   return false;
 }
@@ -282,19 +274,16 @@ TEST(ProbeProfile, AScanThatWasTimedIsForecastByItsRows) {
     if (backward > 0) AddOperator(&profile, "mamba.scan.bwd", backward, sizes);
     return Resolve(Of("nemotron-3-nano", profile));
   };
-  const auto step = [](const v1::ResolveConfigResponse& response) {
-    return response.estimate().step_time_us().value();
-  };
   const v1::ResolveConfigResponse without = with(0, 0), forward_alone = with(500, 0), both = with(500, 1500);
   using Terms = std::vector<std::string>;
   EXPECT_EQ(Unmeasured(without), Terms({"Mamba scan"}));
   EXPECT_EQ(Unmeasured(forward_alone), Terms({"Mamba scan"})) << "a step has both passes";
-  EXPECT_EQ(step(forward_alone), step(without));
+  EXPECT_EQ(StepUs(forward_alone), StepUs(without));
   EXPECT_EQ(Unmeasured(both), Terms());
   EXPECT_EQ(Told(both, "evidence.probed-operators"), "timed on this H200: Mamba scan of mamba_ssm 2.3.0");
   EXPECT_EQ(Told(without, "evidence.probed-operators"), "");
-  EXPECT_LT(step(both), step(with(1000, 1500)));
-  EXPECT_LT(step(both), step(with(500, 3000)));
+  EXPECT_LT(StepUs(both), StepUs(with(1000, 1500)));
+  EXPECT_LT(StepUs(both), StepUs(with(500, 3000)));
   const v1::Range measured = both.estimate().step_time_us(), guessed = without.estimate().step_time_us();
   EXPECT_LT(std::log(measured.high() / measured.low()), std::log(guessed.high() / guessed.low()));
   // Another model's scan says nothing of this one's.
@@ -319,10 +308,8 @@ TEST(ProbeProfile, AnIndexerThatWasTimedIsAddedToTheStep) {
   EXPECT_EQ(Unmeasured(without), Terms({"sparse attention indexer"}));
   EXPECT_EQ(Unmeasured(with), Terms({"sparse attention"}));
   EXPECT_EQ(Told(with, "evidence.probed-operators"), "timed on this H200: sparse attention indexer, forward");
-  EXPECT_GT(with.estimate().step_time_us().value(), without.estimate().step_time_us().value());
-  v1::KnobSetting* const fused = request.add_pinned_knobs();
-  fused->set_name("dsa_kernel_backend");
-  fused->mutable_value()->set_string_value("tilelang");
+  EXPECT_GT(StepUs(with), StepUs(without));
+  Pin("dsa_kernel_backend", "tilelang", &request);
   EXPECT_EQ(Unmeasured(Resolve(request)), Terms({"sparse attention indexer"}));
 }
 
@@ -341,10 +328,10 @@ TEST(RecordedProfiles, AnAnswerSaysWhoseRatesItHas) {
   EXPECT_EQ(told, 1);
   v1::ResolveConfigRequest request = Qwen();
   *request.mutable_probe_profile() = SampleProfile();
-  EXPECT_FALSE(HasFinding(Resolve(request), "evidence.recorded-profile"));
+  EXPECT_EQ(CountOf(Resolve(request).findings(), "evidence.recorded-profile"), 0);
   request = Qwen();
   request.mutable_hardware()->set_gpu("b200-sxm");
-  EXPECT_FALSE(HasFinding(Resolve(request), "evidence.recorded-profile"));
+  EXPECT_EQ(CountOf(Resolve(request).findings(), "evidence.recorded-profile"), 0);
 }
 
 TEST(ProbeProfile, ThisGpuBeatsTheTypeInCertainty) {
@@ -383,9 +370,9 @@ TEST(ProbeProfile, ASyntheticOneIsNeverEvidence) {
     if (one_row) profile.mutable_rows(3)->set_kind("synthetic");
     *request.mutable_probe_profile() = profile;
     v1::ResolveConfigResponse with = Resolve(request);
-    EXPECT_TRUE(HasFinding(with, "probe.profile-not-used"));
+    EXPECT_GT(CountOf(with.findings(), "probe.profile-not-used"), 0);
     EXPECT_EQ(with.estimate().SerializeAsString().size(), plain.estimate().SerializeAsString().size());
-    EXPECT_EQ(with.estimate().step_time_us().value(), plain.estimate().step_time_us().value());
+    EXPECT_EQ(StepUs(with), StepUs(plain));
     ASSERT_EQ(with.decisions_size(), plain.decisions_size());
     for (int i = 0; i < with.decisions_size(); ++i)
       EXPECT_EQ(with.decisions(i).ShortDebugString(), plain.decisions(i).ShortDebugString());
@@ -396,9 +383,9 @@ TEST(ProbeProfile, AnotherDriverMakesItVoid) {
   v1::ResolveConfigRequest request = Qwen();
   *request.mutable_probe_profile() = SampleProfile();
   request.mutable_software()->set_driver_version("550.54.15");
-  EXPECT_TRUE(HasFinding(Resolve(request), "probe.profile-not-used"));
+  EXPECT_GT(CountOf(Resolve(request).findings(), "probe.profile-not-used"), 0);
   request.mutable_software()->set_driver_version("580.65.06");
-  EXPECT_FALSE(HasFinding(Resolve(request), "probe.profile-not-used"));
+  EXPECT_EQ(CountOf(Resolve(request).findings(), "probe.profile-not-used"), 0);
 }
 
 TEST(ProbeProfile, OneOfAnotherGpuIsRefused) {
@@ -440,7 +427,7 @@ TEST(ProbeProfile, APartialOneGivesWhatItHas) {
   profile.mutable_rows()->DeleteSubrange(2, profile.rows_size() - 2);  // copy and dense GEMM alone
   *request.mutable_probe_profile() = profile;
   const v1::ResolveConfigResponse with = Resolve(request), without = Resolve(Qwen());
-  EXPECT_NE(with.estimate().step_time_us().value(), without.estimate().step_time_us().value());
+  EXPECT_NE(StepUs(with), StepUs(without));
   EXPECT_EQ(Find(with, "overlap_moe_expert_parallel_comm")->reason(),
             Find(without, "overlap_moe_expert_parallel_comm")->reason());
 }

@@ -4,45 +4,36 @@
 #include <string>
 
 #include "flightplan/v1/resolver_service.pb.h"
+#include "tests/support/answers.h"
 #include "tests/support/requests.h"
 
 namespace flightplan {
 namespace {
 
-using testing::TestResolver;
+using testing::Pin;
+using testing::Resolved;
+using testing::SetSizes;
+using testing::StepUs;
+using testing::Training;
 
 v1::ResolveConfigRequest Question(const char* model, const char* gpu, int gpus, int batch, const char* target) {
-  v1::ResolveConfigRequest request;
-  request.mutable_model()->set_name(model);
-  request.mutable_hardware()->set_gpu(gpu);
-  request.mutable_hardware()->set_gpu_count(gpus);
-  request.mutable_workload()->set_seq_length(16384);
-  request.mutable_workload()->set_global_batch_size(batch);
+  v1::ResolveConfigRequest request = Training(model, gpu, gpus, 16384, batch);
   request.mutable_target()->set_framework(target);
   request.set_stage(v1::STAGE_TUNE);
   request.mutable_layout()->set_pipeline_model_parallel_size(4);
   return request;
 }
 
-v1::ResolveConfigResponse Answer(const v1::ResolveConfigRequest& request) {
-  v1::ResolveConfigResponse response;
-  EXPECT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
-  return response;
-}
-
-double StepUs(const v1::ResolveConfigResponse& answer) { return answer.estimate().step_time_us().value(); }
-
 // The best numbers by the search need not be those that fit: its list goes on to one that does.
 TEST(VirtualStages, LeftOpenAreAsFastAsTheBestGiven) {
   v1::ResolveConfigRequest request = Question("llama-4-scout", "gb200-nvl16-or-partial", 8, 64, "megatron-lm");
-  request.mutable_layout()->set_tensor_model_parallel_size(1);
-  request.mutable_layout()->set_expert_model_parallel_size(1);
-  const v1::ResolveConfigResponse open = Answer(request);
+  SetSizes({.tp = 1, .ep = 1}, &request);
+  const v1::ResolveConfigResponse open = Resolved(request);
   ASSERT_EQ(open.outcome(), v1::OUTCOME_RESOLVED);
   int launchable = 0;
   for (const int virtual_stages : {1, 2, 3, 4, 5, 6, 12}) {
     request.mutable_layout()->set_virtual_pipeline_model_parallel_size(virtual_stages);
-    const v1::ResolveConfigResponse given = Answer(request);
+    const v1::ResolveConfigResponse given = Resolved(request);
     if (given.outcome() != v1::OUTCOME_RESOLVED) continue;
     ++launchable;
     EXPECT_LE(StepUs(open), StepUs(given) * 1.0101) << virtual_stages;
@@ -56,14 +47,10 @@ TEST(VirtualStages, AreWeighedWithTheModulesThatSelectiveRecomputeLeavesOpen) {
   v1::ResolveConfigRequest request = Question("llama-4-maverick", "gb200-nvl72", 128, 128, "megatron-lm");
   request.mutable_workload()->set_seq_length(4096);
   request.mutable_software()->set_te_version("2.12.0");
-  request.mutable_layout()->set_tensor_model_parallel_size(1);
-  request.mutable_layout()->set_pipeline_model_parallel_size(2);
-  request.mutable_layout()->set_expert_model_parallel_size(16);
-  const v1::ResolveConfigResponse open = Answer(request);
-  v1::KnobSetting* const pin = request.add_pinned_knobs();
-  pin->set_name("recompute_granularity");
-  pin->mutable_value()->set_string_value("selective");
-  const v1::ResolveConfigResponse selective = Answer(request);
+  SetSizes({.tp = 1, .pp = 2, .ep = 16}, &request);
+  const v1::ResolveConfigResponse open = Resolved(request);
+  Pin("recompute_granularity", "selective", &request);
+  const v1::ResolveConfigResponse selective = Resolved(request);
   ASSERT_EQ(selective.outcome(), v1::OUTCOME_RESOLVED);
   EXPECT_LE(StepUs(selective), StepUs(open) * 1.1);
 }
@@ -71,12 +58,11 @@ TEST(VirtualStages, AreWeighedWithTheModulesThatSelectiveRecomputeLeavesOpen) {
 // An optimizer on the host is the precision-aware one, in the search as in the plan that has it.
 TEST(VirtualStages, AreWeighedWithTheOptimizerOnTheHost) {
   v1::ResolveConfigRequest request = Question("qwen3.5-397b-a17b", "b200-sxm", 64, 512, "megatron-bridge");
-  request.mutable_layout()->set_tensor_model_parallel_size(2);
-  request.mutable_layout()->set_expert_model_parallel_size(4);
+  SetSizes({.tp = 2, .ep = 4}, &request);
   request.mutable_software()->set_te_version("2.12.0");
   for (const int virtual_stages : {0, 1}) {
     if (virtual_stages > 0) request.mutable_layout()->set_virtual_pipeline_model_parallel_size(virtual_stages);
-    const v1::ResolveConfigResponse answer = Answer(request);
+    const v1::ResolveConfigResponse answer = Resolved(request);
     EXPECT_EQ(answer.outcome(), v1::OUTCOME_RESOLVED) << virtual_stages;
     const auto offload = std::find_if(answer.config().begin(), answer.config().end(), [](const v1::ConfigEntry& entry) {
       return entry.name() == "optimizer_cpu_offload";
@@ -93,13 +79,12 @@ TEST(VirtualStages, MakeWayWhereTheyPayForMemory) {
   request.mutable_workload()->set_seq_length(8192);
   request.mutable_software()->set_te_version("2.12.0");
   request.set_stage(v1::STAGE_PRODUCTION);
-  request.mutable_layout()->set_tensor_model_parallel_size(2);
-  request.mutable_layout()->set_expert_model_parallel_size(8);
+  SetSizes({.tp = 2, .ep = 8}, &request);
   request.add_pinned_knobs()->set_name("recompute_granularity");
   request.mutable_pinned_knobs(0)->mutable_value();
-  const v1::ResolveConfigResponse open = Answer(request);
+  const v1::ResolveConfigResponse open = Resolved(request);
   request.mutable_layout()->set_virtual_pipeline_model_parallel_size(1);
-  const v1::ResolveConfigResponse without = Answer(request);
+  const v1::ResolveConfigResponse without = Resolved(request);
   ASSERT_EQ(without.outcome(), v1::OUTCOME_RESOLVED);
   EXPECT_LE(StepUs(open), StepUs(without) * 1.0101);
 }
@@ -111,16 +96,13 @@ TEST(VirtualStages, AreWeighedWithEachFlexBackend) {
   request.mutable_software()->set_te_version("2.12.0");
   for (const char* backend : {"deepep", "hybridep"})
     request.mutable_software()->mutable_dispatchers()->add_backends(backend);
-  request.mutable_layout()->set_tensor_model_parallel_size(1);
-  request.mutable_layout()->set_pipeline_model_parallel_size(8);
-  request.mutable_layout()->set_expert_model_parallel_size(8);
-  request.add_pinned_knobs()->set_name("moe_token_dispatcher_type");
-  request.mutable_pinned_knobs(0)->mutable_value()->set_string_value("flex");
-  const v1::ResolveConfigResponse open = Answer(request);
-  request.add_pinned_knobs()->set_name("moe_flex_dispatcher_backend");
+  SetSizes({.tp = 1, .pp = 8, .ep = 8}, &request);
+  Pin("moe_token_dispatcher_type", "flex", &request);
+  const v1::ResolveConfigResponse open = Resolved(request);
+  Pin("moe_flex_dispatcher_backend", "", &request);
   for (const char* backend : {"deepep", "hybridep"}) {
     request.mutable_pinned_knobs(1)->mutable_value()->set_string_value(backend);
-    const v1::ResolveConfigResponse named = Answer(request);
+    const v1::ResolveConfigResponse named = Resolved(request);
     ASSERT_EQ(named.outcome(), v1::OUTCOME_RESOLVED) << backend;
     EXPECT_LE(StepUs(open), StepUs(named) * 1.0101) << backend;
   }
@@ -131,12 +113,10 @@ TEST(VirtualStages, AreRankedAsTheyAreExecuted) {
   v1::ResolveConfigRequest request = Question("gemma-2-27b", "l40s", 32, 64, "megatron-lm");
   request.mutable_workload()->set_seq_length(8192);
   request.mutable_hardware()->mutable_fabric()->set_hbm_bytes(72'458'698'752);
-  request.mutable_layout()->set_tensor_model_parallel_size(1);
-  request.mutable_layout()->set_pipeline_model_parallel_size(8);
-  request.mutable_layout()->set_expert_model_parallel_size(1);
-  const v1::ResolveConfigResponse open = Answer(request);
+  SetSizes({.tp = 1, .pp = 8, .ep = 1}, &request);
+  const v1::ResolveConfigResponse open = Resolved(request);
   request.mutable_layout()->set_virtual_pipeline_model_parallel_size(6);
-  const v1::ResolveConfigResponse most = Answer(request);
+  const v1::ResolveConfigResponse most = Resolved(request);
   ASSERT_EQ(most.outcome(), v1::OUTCOME_RESOLVED);
   EXPECT_LE(StepUs(open), StepUs(most) * 1.0101);
 }
@@ -148,13 +128,9 @@ TEST(VirtualStages, AreSearchedWithoutATensorParallelSize) {
   request.mutable_layout()->set_context_parallel_size(2);
   request.mutable_layout()->set_micro_batch_size(2);
   request.mutable_workload()->set_seq_length(2048);
-  v1::KnobSetting* const offload = request.add_pinned_knobs();
-  offload->set_name("optimizer_cpu_offload");
-  offload->mutable_value()->set_bool_value(true);
-  v1::KnobSetting* const recompute = request.add_pinned_knobs();
-  recompute->set_name("recompute_granularity");
-  recompute->mutable_value()->set_string_value("selective");
-  EXPECT_EQ(Answer(request).outcome(), v1::OUTCOME_INFEASIBLE);
+  Pin("optimizer_cpu_offload", true, &request);
+  Pin("recompute_granularity", "selective", &request);
+  EXPECT_EQ(Resolved(request).outcome(), v1::OUTCOME_INFEASIBLE);
 }
 
 }  // namespace

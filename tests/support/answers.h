@@ -37,6 +37,14 @@ inline const v1::Finding* FindFinding(const Findings& findings, absl::string_vie
   return found == findings.end() ? nullptr : &*found;
 }
 
+// The value that the configuration has for a knob; null: none.
+inline const v1::ConfigEntry* FindEntry(const google::protobuf::RepeatedPtrField<v1::ConfigEntry>& config,
+                                        absl::string_view knob) {
+  const auto found =
+      std::find_if(config.begin(), config.end(), [&](const v1::ConfigEntry& entry) { return entry.name() == knob; });
+  return found == config.end() ? nullptr : &*found;
+}
+
 inline int CountOf(const Findings& findings, absl::string_view rule_id) {
   return static_cast<int>(std::count_if(findings.begin(), findings.end(),
                                         [&](const v1::Finding& finding) { return finding.rule_id() == rule_id; }));

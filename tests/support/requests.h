@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/rpc/error_details.pb.h"
@@ -83,6 +84,40 @@ void Set(absl::string_view knob, const T& value, v1::KnobSetting* setting) {
 template <typename T>
 void Pin(absl::string_view knob, const T& value, v1::ResolveConfigRequest* request) {
   Set(knob, value, request->add_pinned_knobs());
+}
+
+// A launch or a file of that text.
+inline v1::ValidateConfigRequest FileOf(const char* framework, const char* name, const std::string& text) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework(framework);
+  request.mutable_file()->set_name(name);
+  request.mutable_file()->set_text(text);
+  return request;
+}
+
+// A launch as its arguments, divided by spaces.
+inline v1::ValidateConfigRequest WordsOf(const char* framework, absl::string_view words) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework(framework);
+  for (absl::string_view word : absl::StrSplit(words, ' ')) request.mutable_arguments()->add_values(std::string(word));
+  return request;
+}
+
+// A model of half a billion parameters without its vocabulary, on a node of H100.
+inline v1::ValidateConfigRequest SmallWithoutVocabulary() {
+  v1::ValidateConfigRequest request =
+      WordsOf("megatron-lm",
+              "--num-layers 8 --hidden-size 2048 --num-attention-heads 16 --seq-length 4096 "
+              "--max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 8 --bf16");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_hardware()->set_gpu_count(8);
+  return request;
+}
+
+// States a knob beside the text that is judged.
+template <typename T>
+void State(absl::string_view knob, const T& value, v1::ValidateConfigRequest* request) {
+  Set(knob, value, request->add_stated_knobs());
 }
 
 // Asks for what a fix sets.

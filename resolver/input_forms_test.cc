@@ -1,0 +1,129 @@
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/work.h"
+#include "tests/support/answers.h"
+#include "tests/support/requests.h"
+
+namespace flightplan {
+namespace {
+
+using testing::Errors;
+using testing::FileOf;
+using testing::TestResolver;
+using testing::Validated;
+using testing::ViolatedFields;
+
+TEST(InputForms, ReadsAScriptWithoutRunningIt) {
+  const v1::ValidateConfigResponse response = Validated(
+      FileOf("megatron-lm", "pretrain.sh",
+             "EP=64\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py \\\n"
+             "  --num-layers 4 \\\n  --expert-model-parallel-size $EP --no-such-flag $(touch /tmp/never)\n"));
+  EXPECT_FALSE(response.accepted_by_stack());
+  bool pointed = false;
+  for (const v1::Finding& finding : response.findings()) {
+    pointed = pointed || (finding.rule_id() == "mlm.argparse" && finding.location().line() == 5 &&
+                          finding.location().input() == "pretrain.sh");
+  }
+  EXPECT_TRUE(pointed);
+}
+
+TEST(InputForms, ReadsEveryFormThatPeopleHave) {
+  struct Row {
+    const char* target;
+    const char* name;
+    const char* text;
+    const char* format;
+    int line;  // where the number of layers is written
+  };
+  const Row rows[] = {
+      {"megatron-lm", "a.yaml", "language_model:\n  num_layers: 7\n", "megatron-lm-yaml", 2},
+      {"megatron-lm", "launch.args", "--num-layers\n7\n", "argv", 1},
+      {"megatron-bridge", "a.yaml", "model:\n  _target_: x.Y\n  num_layers: 7\n", "bridge-yaml", 3},
+      {"megatron-bridge", "o.txt", "# mine\nmodel.num_layers=7\n", "bridge-overrides", 2},
+      {"megatron-bridge", "run.sh", "torchrun scripts/training/run_recipe.py --recipe a -tp 1 model.num_layers=7\n",
+       "shell", 1},
+      {"megatron-bridge", "perf.sh", "python scripts/performance/run_script.py -m a -mr b \\\n --num_layers 7\n",
+       "shell", 2},
+      {"loongforge", "run.sh", "torchrun train.py --num-layers 7\n", "shell", 1},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    const v1::ValidateConfigResponse response = Validated(FileOf(row.target, row.name, row.text));
+    EXPECT_EQ(response.input_format(), row.format);
+    bool found = false;
+    for (const v1::ConfigEntry& entry : response.config()) {
+      found = found || (entry.name() == "num_layers" && entry.value().int_value() == 7);
+    }
+    EXPECT_TRUE(found);
+    for (const v1::Finding& finding : response.findings()) {
+      if (finding.observed_size() == 0 || finding.observed(0).name() != "num_layers") continue;
+      EXPECT_EQ(finding.location().line(), row.line) << finding.rule_id();
+    }
+  }
+}
+
+TEST(InputForms, TakesTheCallersWordForTheFormat) {
+  v1::ValidateConfigRequest request = FileOf("megatron-bridge", "notes.txt", "  # a\nmodel: {num_layers: 4}\n");
+  request.set_input_format("bridge-yaml");
+  v1::ValidateConfigResponse response = Validated(request);
+  EXPECT_EQ(response.input_format(), "bridge-yaml");
+  request.set_input_format("megatron-lm-yaml");
+  EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)).count("input_format"), 1U);
+  request.mutable_arguments()->add_values("model.num_layers=4");
+  request.set_input_format("bridge-yaml");
+  EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)).count("input_format"), 1U);
+}
+
+// The GPU is known, the number of them is what the launcher or WORLD_SIZE says.
+TEST(InputForms, TakesTheSizeFromTheLaunch) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_file()->set_name("run.sh");
+  const auto grid_fails = [&request](const char* text) {
+    request.mutable_file()->set_text(text);
+    const v1::ValidateConfigResponse response = Validated(request);
+    return Errors(response.findings()).count("mesh.expert-world-divisible") > 0;
+  };
+  EXPECT_TRUE(grid_fails("torchrun --nproc-per-node 8 a.py --num-experts 16 --expert-model-parallel-size 16\n"));
+  EXPECT_FALSE(grid_fails("torchrun --nproc-per-node 16 a.py --num-experts 16 --expert-model-parallel-size 16\n"));
+  EXPECT_TRUE(grid_fails("export WORLD_SIZE=8\npython a.py --num-experts 16 --expert-model-parallel-size 16\n"));
+  // A batch script, without and with a size in front of the program.
+  EXPECT_TRUE(
+      grid_fails("#SBATCH -N 1 --gpus-per-node=8\n"
+                 "python a.py --num-experts 16 --expert-model-parallel-size 16\n"));
+  EXPECT_FALSE(
+      grid_fails("#SBATCH -N 2 --gpus-per-node=8\n"
+                 "python a.py --num-experts 16 --expert-model-parallel-size 16\n"));
+  EXPECT_TRUE(
+      grid_fails("#SBATCH --nodes=3\ntorchrun --nproc-per-node 8 --nnodes $SLURM_NNODES a.py "
+                 "--num-experts 16 --expert-model-parallel-size 16\n"));
+}
+
+// Half a configuration would be judged as another one.
+TEST(InputForms, WhatTakesTooMuchWorkToReadIsNotJudged) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-bridge");
+  for (int i = 0; i < 1000; ++i) request.mutable_arguments()->add_values(absl::StrCat("model.num_layerz", i, "=4"));
+  v1::ValidateConfigResponse response = Validated(request);
+  const Work work(1 << 16);
+  const absl::Status status = TestResolver().ValidateConfig(request, &response);
+  EXPECT_EQ(ViolatedFields(status), std::set<std::string>({"config"})) << status;
+}
+
+TEST(InputForms, SaysOfAScriptWithoutALaunchOnlyThat) {
+  const v1::ValidateConfigResponse response =
+      Validated(FileOf("megatron-lm", "run.sh", "PP=8 VPP=4 bash sbatch_benchmarking.sh --mtp-num-layers 1\n"));
+  EXPECT_TRUE(response.findings().empty());
+  EXPECT_EQ(response.completeness(), v1::COMPLETENESS_NONE);
+  EXPECT_FALSE(response.not_judged().empty());
+}
+
+}  // namespace
+}  // namespace flightplan

@@ -1,0 +1,151 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "tests/support/answers.h"
+#include "tests/support/requests.h"
+
+namespace flightplan {
+namespace {
+
+using testing::Errors;
+using testing::FileOf;
+using testing::FindFinding;
+using testing::SmallWithoutVocabulary;
+using testing::TestResolver;
+using testing::Validated;
+using testing::ViolatedFields;
+using testing::WordsOf;
+
+int IndexOf(const v1::ValidateConfigRequest& request, const std::string& word) {
+  const auto& values = request.arguments().values();
+  return static_cast<int>(std::find(values.begin(), values.end(), word) - values.begin());
+}
+
+TEST(JudgedMemory, WeighsAFinishedConfiguration) {
+  v1::ValidateConfigRequest request =
+      WordsOf("megatron-lm",
+              "--num-layers 80 --hidden-size 8192 --ffn-hidden-size 28672 --swiglu --num-attention-heads 64 "
+              "--group-query-attention --num-query-groups 8 --seq-length 8192 --max-position-embeddings 8192 "
+              "--vocab-size 128256 --disable-bias-linear --micro-batch-size 1 --global-batch-size 8 --bf16 "
+              "--use-distributed-optimizer");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_hardware()->set_gpu_count(8);
+  const v1::ValidateConfigResponse response = Validated(request);
+  ASSERT_TRUE(response.has_estimate());
+  EXPECT_EQ(response.estimate().fit(), v1::FIT_VERDICT_DOES_NOT_FIT) << "70 billion parameters on 8 GPUs of 80 GiB";
+  EXPECT_FALSE(response.will_run());
+  EXPECT_EQ(response.memory().fit(), v1::FIT_VERDICT_DOES_NOT_FIT);
+  EXPECT_EQ(response.memory().missing_input(), "");
+  // Without the vocabulary there is no forecast, but what the rest takes is too much by itself.
+  const int vocabulary = IndexOf(request, "--vocab-size");
+  request.mutable_arguments()->mutable_values()->DeleteSubrange(vocabulary, 2);
+  const v1::ValidateConfigResponse least = Validated(request);
+  EXPECT_FALSE(least.has_estimate());
+  EXPECT_EQ(least.memory().missing_input(), "vocab_size");
+  EXPECT_EQ(least.memory().fit(), v1::FIT_VERDICT_DOES_NOT_FIT);
+  EXPECT_GT(least.memory().at_least_bytes(), least.memory().usable_bytes());
+  EXPECT_EQ(Errors(least.findings()).count("fit.static-memory"), 1);
+  EXPECT_FALSE(least.will_run());
+}
+
+TEST(JudgedMemory, IsUnknownWithoutAForecastInEveryView) {
+  for (const v1::AnswerView view : {v1::ANSWER_VIEW_FULL, v1::ANSWER_VIEW_BASIC, v1::ANSWER_VIEW_VERDICT}) {
+    v1::ValidateConfigRequest request = SmallWithoutVocabulary();
+    request.set_view(view);
+    const v1::ValidateConfigResponse response = Validated(request);
+    EXPECT_EQ(response.memory().fit(), v1::FIT_VERDICT_UNKNOWN);
+    EXPECT_EQ(response.memory().missing_input(), "vocab_size");
+    EXPECT_GT(response.memory().at_least_bytes(), int64_t{1} << 30);
+    EXPECT_LT(response.memory().at_least_bytes(), response.memory().usable_bytes());
+    EXPECT_TRUE(response.will_run());
+  }
+}
+
+TEST(JudgedMemory, TakesOffWhatOthersHold) {
+  v1::ValidateConfigRequest request = SmallWithoutVocabulary();
+  request.mutable_arguments()->add_values("--vocab-size");
+  request.mutable_arguments()->add_values("32000");
+  const v1::ValidateConfigResponse alone = Validated(request);
+  EXPECT_EQ(alone.memory().fit(), v1::FIT_VERDICT_FITS);
+  EXPECT_EQ(alone.memory().reserved_bytes(), 0);
+
+  constexpr int64_t kHeld = int64_t{70} << 30;
+  request.mutable_hardware()->set_reserved_bytes(kHeld);
+  const v1::ValidateConfigResponse beside = Validated(request);
+  EXPECT_EQ(beside.memory().fit(), v1::FIT_VERDICT_DOES_NOT_FIT);
+  EXPECT_EQ(beside.memory().reserved_bytes(), kHeld);
+  EXPECT_EQ(beside.estimate().reserved_bytes(), kHeld);
+  EXPECT_EQ(beside.estimate().usable_bytes(), alone.estimate().usable_bytes() - kHeld);
+  EXPECT_EQ(beside.estimate().stages(0).total_bytes().value(), alone.estimate().stages(0).total_bytes().value());
+  EXPECT_TRUE(std::any_of(beside.findings().begin(), beside.findings().end(), [](const v1::Finding& finding) {
+    return absl::StrContains(finding.seen(), "others hold 70.0 GiB");
+  }));
+}
+
+TEST(JudgedMemory, RefusesThatOthersHoldAllMemory) {
+  for (const int64_t bytes : {int64_t{-1}, int64_t{1} << 37}) {
+    v1::ValidateConfigRequest request = SmallWithoutVocabulary();
+    request.mutable_hardware()->set_reserved_bytes(bytes);
+    v1::ValidateConfigResponse response;
+    EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)),
+              std::set<std::string>({"hardware.reserved_bytes"}));
+  }
+}
+
+TEST(JudgedMemory, IsNotForecastByASizeThatCannotBeRead) {
+  v1::ValidateConfigRequest request = SmallWithoutVocabulary();
+  std::string script = "torchrun --nproc-per-node 8 pretrain_gpt.py --vocab-size 32000";
+  for (const std::string& word : request.arguments().values()) absl::StrAppend(&script, " ", word);
+  request.mutable_file()->set_name("pretrain.sh");
+  request.mutable_file()->set_text(script + " --seq-length $SEQ --max-position-embeddings 1000000\n");
+  const v1::ValidateConfigResponse response = Validated(request);
+  EXPECT_FALSE(response.has_estimate());
+  EXPECT_EQ(response.memory().fit(), v1::FIT_VERDICT_UNKNOWN);
+  EXPECT_EQ(response.memory().missing_input(), "seq_length");
+  EXPECT_GT(response.memory().at_least_bytes(), 0) << "parameters do not hang on the sequence";
+}
+
+// The stack takes any number of layers; weighing that many once took all memory.
+TEST(JudgedMemory, AModelLargerThanAnyIsNotWeighed) {
+  v1::ValidateConfigRequest request =
+      WordsOf("megatron-lm",
+              "--num-layers 400000000 --hidden-size 1024 --num-attention-heads 16 --seq-length 4096 "
+              "--max-position-embeddings 4096 --micro-batch-size 1 --vocab-size 1000000");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_hardware()->set_gpu_count(16);
+  v1::ValidateConfigResponse response;
+  const absl::Status status = TestResolver().ValidateConfig(request, &response);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_FALSE(response.has_estimate());
+  EXPECT_TRUE(std::any_of(response.not_judged().begin(), response.not_judged().end(), [](const std::string& what) {
+    return what == "memory: num_layers is 400000000: models up to 10000 are weighed";
+  }));
+}
+
+TEST(JudgedMemory, AMemoryFixSaysWhatItCostsTheStep) {
+  const auto change = [](const std::string& gpu) {
+    v1::ValidateConfigRequest request = FileOf(
+        "megatron-lm", "pretrain.sh",
+        "CUDA_DEVICE_MAX_CONNECTIONS=1 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 48 --hidden-size 4096 "
+        "--num-attention-heads 64 --seq-length 16384 --max-position-embeddings 16384 --micro-batch-size 2 "
+        "--global-batch-size 64 --vocab-size 32000 --bf16 --tensor-model-parallel-size 8 --use-distributed-optimizer "
+        "--attention-backend flash\n");
+    request.mutable_hardware()->set_gpu(gpu);
+    request.mutable_hardware()->mutable_fabric()->set_hbm_bytes(int64_t{80} << 30);
+    const v1::ValidateConfigResponse answer = Validated(request);
+    const v1::Finding* const lacks = FindFinding(answer.findings(), "fit.memory");
+    return lacks == nullptr ? std::string() : lacks->needs().substr(lacks->needs().find("; with the fix:"));
+  };
+  EXPECT_TRUE(absl::StartsWith(change("h100"), "; with the fix: step +")) << change("h100");
+  EXPECT_TRUE(absl::EndsWith(change("vr200-nvl"), "GiB, the step's change is not known")) << change("vr200-nvl");
+}
+
+}  // namespace
+}  // namespace flightplan
