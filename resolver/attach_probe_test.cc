@@ -15,7 +15,6 @@
 #include "resolver/evidence/profile_source.h"
 #include "resolver/normalize/profile_message.h"
 #include "resolver/normalize/recorded_profiles.h"
-#include "resolver/normalize/request.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
 #include "tests/support/answers.h"

@@ -17,7 +17,7 @@
 #include "resolver/derive/target_knobs.h"
 #include "resolver/judge/loongforge_parts.h"
 #include "resolver/judge/named_model.h"
-#include "resolver/normalize/request.h"
+#include "resolver/normalize/request_bounds.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/plan/stack.h"
 #include "resolver/shell/reader.h"

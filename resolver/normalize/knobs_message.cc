@@ -9,6 +9,7 @@
 #include "google/protobuf/descriptor.h"
 #include "resolver/base/utf8.h"
 #include "resolver/plan/knob_value.h"
+#include "resolver/plan/model_fields.h"
 
 namespace flightplan {
 namespace {
@@ -156,6 +157,17 @@ std::vector<std::pair<Knob, Value>> PinsFromMessages(const v1::Knobs& typed,
     }
   }
   return {pins.begin(), pins.end()};
+}
+
+void CheckModelPins(const std::vector<std::pair<Knob, Value>>& pins, absl::string_view path, Violations* violations) {
+  for (const auto& [knob, value] : pins) {
+    const ModelField* field = FindModelField(Name(knob));
+    if (field == nullptr || !value.is_number() || field->max == 0 || value.real() <= static_cast<double>(field->max)) {
+      continue;
+    }
+    violations->Add(absl::StrCat(path, ".", Name(knob)),
+                    absl::StrCat("must be at most ", field->max, ", not ", value.ToText()));
+  }
 }
 
 }  // namespace flightplan

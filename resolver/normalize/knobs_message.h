@@ -29,4 +29,7 @@ std::vector<std::pair<Knob, Value>> PinsFromMessages(const v1::Knobs& typed,
                                                      absl::string_view typed_field, absl::string_view named_field,
                                                      Violations* violations);
 
+// A pinned knob that says what the model is has the model's own upper end: formulas count with it.
+void CheckModelPins(const std::vector<std::pair<Knob, Value>>& pins, absl::string_view path, Violations* violations);
+
 }  // namespace flightplan

@@ -14,7 +14,7 @@
 #include "resolver/base/nearest.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/normalize/measurement_message.h"
-#include "resolver/normalize/request.h"
+#include "resolver/normalize/resolve_request.h"
 #include "resolver/plan/quantity.h"
 
 namespace flightplan {

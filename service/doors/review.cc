@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "resolver/normalize/request.h"
+#include "resolver/normalize/request_bounds.h"
 #include "resolver/plan/stack.h"
 #include "resolver/shell/reader.h"
 #include "resolver/stacks/dialects.h"

@@ -4,7 +4,9 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
-#include "resolver/normalize/request.h"
+#include "resolver/normalize/layout_message.h"
+#include "resolver/normalize/model_reference.h"
+#include "resolver/normalize/request_bounds.h"
 
 namespace flightplan::service {
 namespace {
@@ -34,8 +36,8 @@ std::string ProbedLayer(const v1::RunProbeRequest& request, const Catalog& catal
       violations->Add("model", "is required beside layout and seq_length, which say what one rank has of it");
     return "";
   }
-  const ModelSpec model = NormalizeModel(request.model(), catalog, violations);
-  const LayoutWish layout = NormalizeLayout(request.layout(), violations);
+  const ModelSpec model = ModelFromReference(request.model(), catalog, violations);
+  const LayoutWish layout = LayoutFromMessage(request.layout(), violations);
   const int64_t seq = request.has_seq_length() ? request.seq_length() : kSeqLength;
   if (seq < 1 || seq > kMaxSeqLength)
     violations->Add("seq_length", absl::StrCat("must be 1..", kMaxSeqLength, ", not ", seq));

@@ -30,7 +30,7 @@
 #include "resolver/layouts/layout_search.h"
 #include "resolver/layouts/open_layout.h"
 #include "resolver/layouts/plan_answers.h"
-#include "resolver/normalize/request.h"
+#include "resolver/normalize/resolve_request.h"
 #include "tests/plans/plan_rows.h"
 
 namespace flightplan {

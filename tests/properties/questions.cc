@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "resolver/normalize/request.h"
+#include "resolver/normalize/workload_message.h"
 #include "resolver/plan/stack.h"
 
 namespace flightplan::properties {

@@ -1,0 +1,111 @@
+#include "resolver/normalize/judge_request.h"
+
+#include <utility>
+
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/normalize/environment_message.h"
+#include "resolver/normalize/hardware_message.h"
+#include "resolver/normalize/knobs_message.h"
+#include "resolver/normalize/message_enum.h"
+#include "resolver/normalize/request_bounds.h"
+
+namespace flightplan {
+namespace {
+
+ConfigInput ReadConfigInput(const v1::ValidateConfigRequest& request, Violations* violations) {
+  ConfigInput input;
+  input.format = request.input_format();
+  switch (request.config_case()) {
+    case v1::ValidateConfigRequest::kArguments:
+      input.arguments.assign(request.arguments().values().begin(), request.arguments().values().end());
+      break;
+    case v1::ValidateConfigRequest::kFile:
+      input.form = ConfigInput::Form::kFile;
+      input.file_name = request.file().name();
+      input.text = request.file().text();
+      break;
+    case v1::ValidateConfigRequest::kKnobs:
+      input.form = ConfigInput::Form::kKnobs;
+      input.knobs = PinsFromMessages(request.knobs().knobs(), request.knobs().settings(), "knobs.knobs",
+                                     "knobs.settings", violations);
+      break;
+    case v1::ValidateConfigRequest::CONFIG_NOT_SET:
+      violations->Add("config", "is required: arguments, a file or knobs");
+  }
+  return input;
+}
+
+// Whether a name that stands for no GPU is refused, or leaves what hangs on the GPU unjudged.
+enum class UnknownGpus { kRefused, kNotJudged };
+
+void ReadHardware(v1::Hardware hardware, const Catalog& catalog, UnknownGpus unknown_gpus, JudgeQuestion* question,
+                  Violations* violations) {
+  // A launch may say its size itself: no count is not a fault here.
+  const bool counted = hardware.gpu_count() != 0;
+  if (!counted) hardware.set_gpu_count(1);
+  if (unknown_gpus == UnknownGpus::kNotJudged) question->gpu_fault = UnknownGpu(hardware.gpu(), catalog);
+  if (!question->gpu_fault.empty()) {
+    ReadUnknownGpu(hardware, &question->env, violations);
+  } else {
+    question->gpu = HardwareFromMessage(hardware, catalog, &question->env, violations).gpu;
+  }
+  if (!counted) question->env.world_size.reset();
+}
+
+absl::StatusOr<JudgeQuestion> ReadQuestion(const v1::ValidateConfigRequest& request, const Catalog& catalog,
+                                           UnknownGpus unknown_gpus) {
+  JudgeQuestion question;
+  question.catalog = &catalog;
+  Environment& env = question.env;
+  Violations violations;
+  ReadTarget(request.target(), "target", &env, &violations);
+  ReadSoftware(request.software(), &env, &violations);
+  question.software_stated = request.has_software();
+  ReadVariables(request.env(), &env, &violations);
+  ReadModelFiles(request.model_files(), &env, &violations);
+  if (request.has_hardware()) {
+    ReadHardware(request.hardware(), catalog, unknown_gpus, &question, &violations);
+  } else if (request.has_world_size()) {
+    CheckRange("world_size", request.world_size(), kMaxGpus, &violations);
+    env.world_size = request.world_size();
+  }
+  question.view = ReadEnum(request.view(), kViews, View::kFull, "view", &violations);
+  question.repair = request.repair();
+  question.repair_convergence = request.repair_convergence();
+  question.input = ReadConfigInput(request, &violations);
+  question.stated = PinsFromMessages({}, request.stated_knobs(), "stated_knobs", "stated_knobs", &violations);
+  CheckModelPins(question.stated, "stated_knobs", &violations);
+  if (!question.stated.empty() && question.input.form == ConfigInput::Form::kKnobs) {
+    violations.Add("stated_knobs", "stand beside arguments or a file; with knobs they belong into knobs.settings");
+  }
+  FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+  return question;
+}
+
+}  // namespace
+
+absl::StatusOr<JudgeQuestion> NormalizeValidate(const v1::ValidateConfigRequest& request, const Catalog& catalog) {
+  return ReadQuestion(request, catalog, UnknownGpus::kNotJudged);
+}
+
+absl::StatusOr<ConvertQuestion> NormalizeConvert(const v1::ConvertConfigRequest& request, const Catalog& catalog) {
+  Violations violations;
+  if (!request.has_source()) violations.Add("source", "is required");
+  if (!request.has_target()) violations.Add("target", "is required");
+  FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+  absl::StatusOr<JudgeQuestion> source = ReadQuestion(request.source(), catalog, UnknownGpus::kRefused);
+  if (!source.ok()) return WithFieldsBelow("source", source.status());
+  ConvertQuestion question{*std::move(source), {}};
+  // The same machines and libraries, another stack.
+  question.target = question.source.env;
+  const Environment blank;
+  question.target.core_release = blank.core_release;
+  question.target.bridge_release = blank.bridge_release;
+  question.target.unknown_version.clear();
+  ReadTarget(request.target(), "target", &question.target, &violations);
+  FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+  return question;
+}
+
+}  // namespace flightplan

@@ -1,0 +1,80 @@
+#include "resolver/normalize/resolve_request.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
+#include "resolver/normalize/environment_message.h"
+#include "resolver/normalize/hardware_message.h"
+#include "resolver/normalize/knobs_message.h"
+#include "resolver/normalize/layout_message.h"
+#include "resolver/normalize/measured_profile.h"
+#include "resolver/normalize/message_enum.h"
+#include "resolver/normalize/model_reference.h"
+#include "resolver/normalize/profile_message.h"
+#include "resolver/normalize/request_bounds.h"
+#include "resolver/normalize/software_image.h"
+#include "resolver/normalize/workload_message.h"
+
+namespace flightplan {
+namespace {
+
+constexpr std::pair<v1::Stage, Stage> kStages[] = {{v1::STAGE_UNSPECIFIED, Stage::kProduction},
+                                                   {v1::STAGE_BRING_UP, Stage::kBringUp},
+                                                   {v1::STAGE_TUNE, Stage::kTune},
+                                                   {v1::STAGE_PRODUCTION, Stage::kProduction}};
+
+void ReadDialects(const google::protobuf::RepeatedPtrField<std::string>& names, NormalizedIntent* intent,
+                  Violations* violations) {
+  static constexpr absl::string_view kKnown[] = {
+      "megatron-lm", "megatron-lm-one-gpu", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json"};
+  for (const std::string& name : names) {
+    if (std::find(std::begin(kKnown), std::end(kKnown), absl::string_view(name)) == std::end(kKnown)) {
+      violations->Add("dialects", absl::StrCat("'", Utf8Prefix(name, kMaxNameBytes),
+                                               "' is not known; use megatron-lm, megatron-lm-one-gpu, megatron-bridge, "
+                                               "megatron-bridge-perf, loongforge, yaml or json"));
+    } else if (std::find(intent->dialects.begin(), intent->dialects.end(), name) == intent->dialects.end()) {
+      intent->dialects.push_back(name);
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest& request, const Catalog& catalog) {
+  NormalizedIntent intent;
+  Violations violations;
+  intent.model = ModelFromReference(request.model(), catalog, &violations);
+  HardwareFacts hardware = HardwareFromMessage(request.hardware(), catalog, &intent.env, &violations);
+  intent.gpu = std::move(hardware.gpu);
+  intent.transport = std::move(hardware.transport);
+  intent.host_cpu = hardware.host_cpu;
+  intent.gpu_count = request.hardware().gpu_count();
+  intent.workload = WorkloadFromMessage(request.workload(), &violations);
+  ReadTarget(request.target(), "target", &intent.env, &violations);
+  ReadSoftware(request.software(), &intent.env, &violations);
+  AssumeImage(request.software(), &intent);
+  intent.stage = ReadEnum(request.stage(), kStages, Stage::kProduction, "stage", &violations);
+  intent.layout = LayoutFromMessage(request.layout(), &violations);
+  intent.pins = PinsFromMessages(request.knobs(), request.pinned_knobs(), "knobs", "pinned_knobs", &violations);
+  CheckModelPins(intent.pins, "pinned_knobs", &violations);
+  ReadVariables(request.env(), &intent.env, &violations);
+  if (request.has_profile()) intent.profile = MeasuredProfileFromMessage(request.profile(), &violations);
+  if (request.has_probe_profile()) {
+    intent.sent_profile = std::make_shared<const HardwareProfile>(
+        ProfileFromMessage(request.probe_profile(), "probe_profile", &violations));
+  }
+  ReadDialects(request.dialects(), &intent, &violations);
+  intent.view = ReadEnum(request.view(), kViews, View::kFull, "view", &violations);
+  intent.env.mla = intent.model.is_mla();
+  FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+  return intent;
+}
+
+}  // namespace flightplan
