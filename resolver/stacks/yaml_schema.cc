@@ -11,7 +11,7 @@
 #include "resolver/catalog/defaults.h"
 #include "resolver/catalog/loongforge.h"
 #include "resolver/stacks/knob_schema.h"
-#include "resolver/stacks/megatron_bridge/override.h"
+#include "resolver/stacks/megatron_bridge/override_reader.h"
 
 namespace flightplan {
 namespace {

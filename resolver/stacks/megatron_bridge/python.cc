@@ -13,7 +13,8 @@
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/read/hydra_value.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
-#include "resolver/stacks/megatron_bridge/override.h"
+#include "resolver/stacks/megatron_bridge/override_reader.h"
+#include "resolver/stacks/megatron_bridge/start.h"
 
 namespace flightplan {
 namespace {

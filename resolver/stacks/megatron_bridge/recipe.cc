@@ -9,7 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/base/nearest.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
-#include "resolver/stacks/megatron_bridge/override.h"
+#include "resolver/stacks/megatron_bridge/override_reader.h"
+#include "resolver/stacks/megatron_bridge/start.h"
 
 namespace flightplan {
 namespace {

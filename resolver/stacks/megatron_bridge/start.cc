@@ -1,4 +1,6 @@
 // The recipe that a launch starts from, under all that the launch says itself.
+#include "resolver/stacks/megatron_bridge/start.h"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -9,7 +11,7 @@
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/library_recipes.h"
 #include "resolver/catalog/perf_recipes.h"
-#include "resolver/stacks/megatron_bridge/override.h"
+#include "resolver/stacks/megatron_bridge/override_reader.h"
 
 namespace flightplan {
 

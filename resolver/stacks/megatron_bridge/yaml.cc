@@ -11,7 +11,7 @@
 #include "resolver/base/yaml.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/read/yaml_scalar.h"
-#include "resolver/stacks/megatron_bridge/override.h"
+#include "resolver/stacks/megatron_bridge/override_reader.h"
 
 namespace flightplan {
 namespace {
