@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "tests/evidence/row_settings.h"
+
 namespace flightplan {
 namespace {
 

@@ -23,6 +23,7 @@
 #include "absl/strings/str_split.h"
 #include "resolver/estimate/probe_outlook.h"
 #include "resolver/normalize/recorded_profiles.h"
+#include "tests/evidence/forecast.h"
 #include "tests/evidence/truth.h"
 #include "tests/support/data_file.h"
 

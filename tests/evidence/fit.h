@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/evidence/forecast.h"
 #include "tests/evidence/truth.h"
 
 namespace flightplan {

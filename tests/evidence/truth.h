@@ -1,17 +1,14 @@
-// Published step times and A/B pairs as inputs of the forecast: reads the rows of recipes.jsonl and evidence.jsonl
-// (tests/data/README.md). A knob that a row does not state is unknown: the row is forecast once for each value that the
-// complete recipes nearest to it take, and says that it is partial.
+// Published step times and A/B pairs as inputs of the forecast: the rows of recipes.jsonl, evidence.jsonl and
+// memory-truth.jsonl (tests/data/README.md). A knob that a row does not state is unknown: the row is forecast once for
+// each value that the complete recipes nearest to it take, and says that it is partial.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "rapidjson/document.h"
 #include "resolver/catalog/catalog.h"
-#include "resolver/estimate/effect.h"
 #include "resolver/estimate/step.h"
-#include "resolver/evidence/probe_evidence.h"
 
 namespace flightplan {
 
@@ -66,9 +63,6 @@ struct TruthFile {
   std::vector<std::string> left_out;  // "id: reason"
 };
 
-// What is held out together: sizes of one architecture are one family.
-std::string FamilyOf(const std::string& model);
-
 // Rows graded C (inconsistent, rounded, doubtful) are left out with their reason, but for those that train adapters,
 // which say so.
 TruthFile ReadRecipes(const Catalog& catalog, const std::string& text);
@@ -76,20 +70,5 @@ TruthFile ReadRecipes(const Catalog& catalog, const std::string& text);
 TruthFile ReadMemoryRuns(const Catalog& catalog, const std::string& text);
 TruthFile ReadEvidenceRuns(const Catalog& catalog, const std::string& text);
 std::vector<AbRow> ReadEvidence(const Catalog& catalog, const std::string& text);
-
-// The mean over what the row may have been, in logarithms; its interval holds theirs. False: no forecast.
-bool ForecastRow(const TruthRow& row, const StepCoefficients& coefficients, StepForecast* out);
-
-// The rates of the GPUs that these profiles are of come from them from now on; none: the catalogue's again.
-void UseProfiles(std::vector<std::shared_ptr<const ProbeEvidence>> profiles);
-
-GpuRates RatesFor(const Run& run, const StepCoefficients& coefficients = {});
-// What a row's settings say, on top of what `run` holds; why it cannot be expressed, or nothing.
-std::string ReadRun(const Catalog& catalog, const rapidjson::Value& row, const rapidjson::Value& extra, Run* run);
-// The catalogue's model of this name, of this hub name, or whose name begins with it.
-const ModelSpec* FindModelByName(const Catalog& catalog, const std::string& name, const std::string& hub_name);
-
-// The forecast of an A/B pair.
-StepEffect ForecastEffect(const AbRow& row, const StepCoefficients& coefficients);
 
 }  // namespace flightplan

@@ -14,25 +14,14 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "rapidjson/document.h"
+#include "tests/evidence/row_settings.h"
+#include "tests/support/json_row.h"
 
 namespace flightplan {
 namespace {
 
-using Json = rapidjson::Value;
-
-const Json* Field(const Json& object, const char* name) {
-  if (!object.IsObject()) return nullptr;
-  auto it = object.FindMember(name);
-  return it == object.MemberEnd() || it->value.IsNull() ? nullptr : &it->value;
-}
-
-std::string Text(const Json& object, const char* name) {
-  const Json* field = Field(object, name);
-  return field != nullptr && field->IsString() ? field->GetString() : "";
-}
-
 std::optional<int64_t> Number(const Json& object, const char* name) {
-  const Json* field = Field(object, name);
+  const Json* field = JsonField(object, name);
   if (field == nullptr || !field->IsNumber()) return std::nullopt;
   return static_cast<int64_t>(field->GetDouble());
 }
@@ -95,13 +84,13 @@ uint8_t DtypeBytes(const std::string& name) {
 // The knobs of memory that ReadRun leaves alone.
 void ApplyRecipe(const Json& row, const Json& extra, Candidate* plan) {
   const auto on = [&](const char* name) {
-    const Json* field = Field(extra, name);
+    const Json* field = JsonField(extra, name);
     return field != nullptr && field->IsBool() && field->GetBool();
   };
-  const std::string origin = Text(row, "origin");
+  const std::string origin = JsonText(row, "origin");
   plan->distributed_optimizer = true;
   plan->precision_aware = on("precision_aware_optimizer");
-  const std::string main_grads = Text(extra, "main_grads_dtype"), moments = Text(extra, "exp_avg_dtype");
+  const std::string main_grads = JsonText(extra, "main_grads_dtype"), moments = JsonText(extra, "exp_avg_dtype");
   // Performance recipes reduce gradients in bf16 (Megatron-Bridge@067f987df perf_recipes/_common.py:73), the library's
   // in FP32 unless their optimizer takes them in bf16.
   const bool library = origin == "bridge_library_recipe" || origin == "loongforge_example";
@@ -111,18 +100,18 @@ void ApplyRecipe(const Json& row, const Json& extra, Candidate* plan) {
   const bool managed = !plan->low_precision() || plan->precision == GemmPrecision::kFp8Delayed;
   if (plan->precision_aware && managed) plan->main_param_bytes = 2;
   plan->gradient_copy = plan->gradient_bytes == 2 && !(plan->precision_aware && managed);
-  plan->loss = Text(extra, "cross_entropy_fusion_impl") == "native" ? LossKind::kNativeFused : LossKind::kTeFused;
+  plan->loss = JsonText(extra, "cross_entropy_fusion_impl") == "native" ? LossKind::kNativeFused : LossKind::kTeFused;
   plan->expandable_segments = true;  // the recipes' own environment (recipes/utils/environment_utils.py)
   if (plan->shard_weights) plan->shard_gradients = true;
-  if (const Json* fusion = Field(extra, "gradient_accumulation_fusion"); fusion != nullptr && fusion->IsBool())
+  if (const Json* fusion = JsonField(extra, "gradient_accumulation_fusion"); fusion != nullptr && fusion->IsBool())
     plan->grad_accumulation_fusion = fusion->GetBool();
-  const std::string granularity = Text(row, "recompute_granularity");
+  const std::string granularity = JsonText(row, "recompute_granularity");
   if (granularity == "full") {
     plan->recompute =
-        Text(extra, "recompute_method") == "block" ? RecomputeMode::kFullBlock : RecomputeMode::kFullUniform;
+        JsonText(extra, "recompute_method") == "block" ? RecomputeMode::kFullBlock : RecomputeMode::kFullUniform;
     plan->recompute_layers = static_cast<int32_t>(Number(extra, "recompute_num_layers").value_or(1));
   }
-  if (const Json* factor = Field(extra, "moe_expert_rank_capacity_factor"); factor != nullptr && factor->IsNumber())
+  if (const Json* factor = JsonField(extra, "moe_expert_rank_capacity_factor"); factor != nullptr && factor->IsNumber())
     plan->rank_capacity_factor = static_cast<float>(factor->GetDouble());
   plan->paged_stash = on("moe_paged_stash");
 }
@@ -138,7 +127,8 @@ std::vector<std::unique_ptr<Recipe>> ParseRecipes(const Catalog& catalog, const 
     auto recipe = std::make_unique<Recipe>();
     recipe->json.Parse(line.data(), line.size());
     if (recipe->json.HasParseError() || !recipe->json.IsObject() || !recipe->json.HasMember("extra")) continue;
-    recipe->model = FindModelByName(catalog, Text(recipe->json, "model"), Text(recipe->json["extra"], "hf_model"));
+    recipe->model =
+        FindModelByName(catalog, JsonText(recipe->json, "model"), JsonText(recipe->json["extra"], "hf_model"));
     recipes.push_back(std::move(recipe));
   }
   return recipes;
@@ -162,21 +152,21 @@ const Recipe* Nearest(const std::vector<std::unique_ptr<Recipe>>& recipes, const
   int most = -1;
   for (const auto& recipe : recipes) {
     const Json& r = recipe->json;
-    if (recipe->model != model || !absl::StartsWith(Text(r, "origin"), "bridge_") ||
-        Field(r["extra"], "exp_avg_dtype") == nullptr)
+    if (recipe->model != model || !absl::StartsWith(JsonText(r, "origin"), "bridge_") ||
+        JsonField(r["extra"], "exp_avg_dtype") == nullptr)
       continue;
     int score = 0;
-    if (GpuOf(Text(row, "gpu")) == Text(r, "gpu")) score += 8;
-    if (PrecisionOf(Text(row, "precision")) == Text(r, "precision")) score += 6;
+    if (GpuOf(JsonText(row, "gpu")) == JsonText(r, "gpu")) score += 8;
+    if (PrecisionOf(JsonText(row, "precision")) == JsonText(r, "precision")) score += 6;
     for (const auto& [ours, theirs] : std::initializer_list<std::pair<const char*, const char*>>{
              {"gpus", "num_gpus"}, {"tp", "tp"}, {"pp", "pp"}, {"ep", "ep"}, {"cp", "cp"}, {"seq_length", "seq"}}) {
       if (Number(row, ours).has_value() && Number(row, ours) == Number(r, theirs)) score += 3;
     }
-    if (const std::string dispatcher = Text(r, "dispatcher");
-        !dispatcher.empty() && absl::StrContains(Text(row, "dispatcher"), dispatcher))
+    if (const std::string dispatcher = JsonText(r, "dispatcher");
+        !dispatcher.empty() && absl::StrContains(JsonText(row, "dispatcher"), dispatcher))
       score += 3;
-    if (Text(row, "task") == "pretrain" && Text(r, "origin") == "bridge_library_recipe") score += 6;
-    if (Text(r, "release") == "main") ++score;
+    if (JsonText(row, "task") == "pretrain" && JsonText(r, "origin") == "bridge_library_recipe") score += 6;
+    if (JsonText(r, "release") == "main") ++score;
     if (score > most) {
       most = score;
       best = recipe.get();
@@ -191,18 +181,19 @@ class Reader {
       : catalog_(catalog), recipes_(ParseRecipes(catalog, recipes)) {}
 
   std::string Read(const Json& line, MemoryRow* row) const {
-    const Json* setting = Field(line, "setting");
+    const Json* setting = JsonField(line, "setting");
     if (setting == nullptr) return "no setting";
-    row->id = Text(line, "id");
-    row->first_stage = absl::StartsWith(Text(line, "rank"), "rank 0");
+    row->id = JsonText(line, "id");
+    row->first_stage = absl::StartsWith(JsonText(line, "rank"), "rank 0");
     row->layout_stated = setting->HasMember("tp") || setting->HasMember("dp") || setting->HasMember("pp");
-    const std::string status = Text(line, "status");
+    const std::string status = JsonText(line, "status");
     row->ran = status == "ok";
     row->ran_out = absl::StrContains(status, "OOM");
-    if (const Json* peak = Field(line, "measured_peak_gib"); peak != nullptr && !row->ran_out)
+    if (const Json* peak = JsonField(line, "measured_peak_gib"); peak != nullptr && !row->ran_out)
       row->measured = peak->GetDouble() * (1 << 30);
-    const std::string named = Text(*setting, "model");
-    if (absl::StrContains(Text(*setting, "task"), "LoRA")) return "adapters are trained, and the batch is not stated";
+    const std::string named = JsonText(*setting, "model");
+    if (absl::StrContains(JsonText(*setting, "task"), "LoRA"))
+      return "adapters are trained, and the batch is not stated";
     const ModelSpec* model = FindModelByName(catalog_, BaseName(named), "");
     // "Mixtral-like", with its sizes in words: any of the family serves as the pattern.
     if (model == nullptr && absl::StrContains(named, "-like")) {
@@ -219,7 +210,7 @@ class Reader {
  private:
   std::string Fill(const Json& s, const Json& line, const ModelSpec& model, const std::string& named,
                    MemoryRow* row) const {
-    const bool bridge = absl::StrContains(Text(line, "source"), "Bridge");
+    const bool bridge = absl::StrContains(JsonText(line, "source"), "Bridge");
     const Recipe* recipe = bridge ? Nearest(recipes_, &model, s) : nullptr;
     // The row as ReadRun reads one: the recipe's settings, and on top what this row says.
     rapidjson::Document merged(rapidjson::kObjectType);
@@ -227,7 +218,7 @@ class Reader {
     if (recipe != nullptr) {
       merged.CopyFrom(recipe->json, merged.GetAllocator());
       extra.CopyFrom(recipe->json["extra"], extra.GetAllocator());
-      row->assumed.push_back(Text(recipe->json, "id"));
+      row->assumed.push_back(JsonText(recipe->json, "id"));
       // A layout string belongs to its own number of stages.
       if (Number(s, "pp").has_value() && Number(s, "pp") != Number(recipe->json, "pp")) extra.RemoveMember("pp_layout");
     }
@@ -240,9 +231,9 @@ class Reader {
       to->AddMember(Json(name, to->GetAllocator()), Json(value.c_str(), to->GetAllocator()), to->GetAllocator());
     };
     set_text(&merged, "model", model.name);
-    set_text(&merged, "gpu", GpuOf(Text(s, "gpu").empty() ? "h100" : Text(s, "gpu")));
-    if (Text(s, "gpu").empty()) row->assumed.push_back("GPU");
-    set_text(&merged, "precision", PrecisionOf(Text(s, "precision")));
+    set_text(&merged, "gpu", GpuOf(JsonText(s, "gpu").empty() ? "h100" : JsonText(s, "gpu")));
+    if (JsonText(s, "gpu").empty()) row->assumed.push_back("GPU");
+    set_text(&merged, "precision", PrecisionOf(JsonText(s, "precision")));
     for (const auto& [ours, theirs] :
          std::initializer_list<std::pair<const char*, const char*>>{{"gpus", "num_gpus"},
                                                                     {"tp", "tp"},
@@ -271,15 +262,15 @@ class Reader {
       set("gbs",
           *per_step * Number(merged, "mbs").value_or(1) * std::max<int64_t>(1, *Number(merged, "num_gpus") / dense));
     }
-    if (std::string layout = Text(s, "layout"); !layout.empty()) set_text(&extra, "pp_layout", layout);
-    const bool simumax = absl::StrContains(Text(line, "source"), "SimuMax");
+    if (std::string layout = JsonText(s, "layout"); !layout.empty()) set_text(&extra, "pp_layout", layout);
+    const bool simumax = absl::StrContains(JsonText(line, "source"), "SimuMax");
     return Finish(s, model, named, merged, extra, bridge, simumax, row);
   }
 
   std::string Finish(const Json& s, const ModelSpec& model, const std::string& named, const Json& merged,
                      const Json& extra, bool bridge, bool simumax, MemoryRow* row) const {
     Run& run = row->run;
-    std::string why = ReadRun(catalog_, merged, extra, &run);
+    std::string why = ReadSettings(catalog_, merged, extra, &run);
     if (!why.empty()) return why;
     ModelSpec spec = model;
     Reshape(named, s, &spec);
@@ -289,7 +280,7 @@ class Reader {
     Config config;
     config.Set(Knob::pipeline_model_parallel_size, Value(run.plan.pp), Origin::kCaller);
     config.Set(Knob::virtual_pipeline_model_parallel_size, Value(Number(merged, "vp").value_or(1)), Origin::kCaller);
-    if (std::string layout = Text(extra, "pp_layout"); !layout.empty())
+    if (std::string layout = JsonText(extra, "pp_layout"); !layout.empty())
       config.Set(Knob::pipeline_model_parallel_layout, Value(layout), Origin::kCaller);
     run.stages = std::make_shared<const StageLayout>(StagesOf(*run.shape, config));
     Candidate& plan = run.plan;
@@ -312,29 +303,29 @@ class Reader {
 
   // Megatron-LM's command line where the row says nothing.
   static void MegatronLm(const Json& s, Candidate* plan) {
-    plan->gradient_bytes = Text(s, "grad_dtype") == "bf16" ? 2 : 4;
+    plan->gradient_bytes = JsonText(s, "grad_dtype") == "bf16" ? 2 : 4;
     plan->main_param_bytes = plan->moment1_bytes = plan->moment2_bytes = 4;
     plan->precision_aware = false;
     plan->gradient_copy = plan->gradient_bytes == 2;
     plan->distributed_optimizer = true;
-    const Json* fused = Field(s, "cross_entropy_loss_fusion");
+    const Json* fused = JsonField(s, "cross_entropy_loss_fusion");
     plan->loss = fused != nullptr && fused->IsTrue() ? LossKind::kNativeFused : LossKind::kUnfused;
     plan->imbalance = 1;
     plan->dispatcher = Dispatcher::kAllToAll;
-    plan->drop_pad = absl::StrContains(Text(s, "moe_routing"), "padded");
+    plan->drop_pad = absl::StrContains(JsonText(s, "moe_routing"), "padded");
   }
 
   // What the row itself says.
   static std::string Own(const Json& s, Candidate* plan) {
-    if (const Json* sp = Field(s, "sequence_parallel"); sp != nullptr && sp->IsBool())
+    if (const Json* sp = JsonField(s, "sequence_parallel"); sp != nullptr && sp->IsBool())
       plan->sequence_parallel = sp->GetBool() && plan->tp > 1;
-    if (const Json* sharded = Field(s, "distributed_optimizer"); sharded != nullptr && sharded->IsBool())
+    if (const Json* sharded = JsonField(s, "distributed_optimizer"); sharded != nullptr && sharded->IsBool())
       plan->distributed_optimizer = sharded->GetBool();
-    if (const Json* modules = Field(s, "recompute_modules"); modules != nullptr && modules->IsArray()) {
+    if (const Json* modules = JsonField(s, "recompute_modules"); modules != nullptr && modules->IsArray()) {
       plan->recompute = RecomputeMode::kSelective;
       plan->recompute_modules = Modules(*modules);
     }
-    if (const Json* modules = Field(s, "recompute"); modules != nullptr) {
+    if (const Json* modules = JsonField(s, "recompute"); modules != nullptr) {
       const std::string text = modules->IsString() ? modules->GetString() : "";
       plan->recompute = RecomputeMode::kNone;
       if (absl::StartsWith(text, "full")) plan->recompute = RecomputeMode::kFullUniform;
@@ -343,16 +334,16 @@ class Reader {
         plan->recompute_modules = Modules(*modules);
       }
     }
-    if (const std::string type = Text(s, "cp_comm_type"); type == "a2a") plan->cp_comm = CpComm::kAllToAll;
-    const std::string dispatcher = Text(s, "dispatcher");
+    if (const std::string type = JsonText(s, "cp_comm_type"); type == "a2a") plan->cp_comm = CpComm::kAllToAll;
+    const std::string dispatcher = JsonText(s, "dispatcher");
     if (absl::StrContains(dispatcher, "hybridep")) plan->dispatcher = Dispatcher::kHybridEp;
     if (absl::StrContains(dispatcher, "deepep")) plan->dispatcher = Dispatcher::kDeepEp;
     if (dispatcher == "alltoall") plan->dispatcher = Dispatcher::kAllToAll;
-    if (const Json* overlap = Field(s, "ep_overlap"); overlap != nullptr && overlap->IsBool())
+    if (const Json* overlap = JsonField(s, "ep_overlap"); overlap != nullptr && overlap->IsBool())
       plan->ep_overlap = overlap->GetBool();
     if (auto percent = Number(s, "optimizer_offload_pct"); percent.has_value())
       plan->optimizer_offload = static_cast<float>(*percent) / 100;
-    const std::string graphs = Text(s, "cuda_graph");
+    const std::string graphs = JsonText(s, "cuda_graph");
     if (absl::StartsWith(graphs, "transformer_engine")) {
       plan->graphs = GraphImpl::kTransformerEngine;
       plan->graph_modules = 0;
@@ -361,7 +352,7 @@ class Reader {
         if (absl::StrContains(graphs, name)) plan->graph_modules = static_cast<uint8_t>(plan->graph_modules | bit);
       }
     }
-    if (const Json* alloc = Field(s, "alloc_env"); alloc != nullptr && alloc->IsString())
+    if (const Json* alloc = JsonField(s, "alloc_env"); alloc != nullptr && alloc->IsString())
       plan->expandable_segments = absl::StrContains(alloc->GetString(), "expandable");
     return "";
   }
@@ -387,7 +378,7 @@ MemoryTruth ReadMemoryTruth(const Catalog& catalog, const std::string& text, con
     if (why.empty()) {
       truth.rows.push_back(std::move(row));
     } else {
-      truth.left_out.push_back(absl::StrCat(Text(json, "id"), ": ", why));
+      truth.left_out.push_back(absl::StrCat(JsonText(json, "id"), ": ", why));
     }
   }
   return truth;
@@ -399,11 +390,11 @@ MemoryTruth ReadEvidencePeaks(const Catalog& catalog, const std::string& text, c
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     rapidjson::Document row;
     row.Parse(line.data(), line.size());
-    if (row.HasParseError() || !absl::StartsWith(Text(row, "metric"), "peak_")) continue;
-    const Json* setting = Field(row, "setting");
+    if (row.HasParseError() || !absl::StartsWith(JsonText(row, "metric"), "peak_")) continue;
+    const Json* setting = JsonField(row, "setting");
     for (const char* side : {"from", "to"}) {
-      const Json* measured = Field(row, absl::StrCat("value_", side).c_str());
-      const Json* value = Field(row, side);
+      const Json* measured = JsonField(row, absl::StrCat("value_", side).c_str());
+      const Json* value = JsonField(row, side);
       if (setting == nullptr || measured == nullptr || value == nullptr || !measured->IsNumber()) continue;
       // The same row in the words of memory-truth.jsonl, with this side's value of the knob.
       rapidjson::Document peak(rapidjson::kObjectType);
@@ -424,20 +415,20 @@ MemoryTruth ReadEvidencePeaks(const Catalog& catalog, const std::string& text, c
                                                                       {"ep", "ep"},
                                                                       {"etp", "etp"},
                                                                       {"recompute_modules", "recompute_modules"}}) {
-        if (const Json* field = Field(*setting, theirs); field != nullptr)
+        if (const Json* field = JsonField(*setting, theirs); field != nullptr)
           said.AddMember(Json(ours, pool), Json(*field, pool), pool);
       }
-      const std::string knob = Text(row, "knob");
+      const std::string knob = JsonText(row, "knob");
       said.RemoveMember(knob.c_str());
       if (knob == "tp" || knob == "pp" || knob == "recompute_modules") {
         said.AddMember(Json(knob.c_str(), pool), Json(*value, pool), pool);
       } else {
-        truth.left_out.push_back(absl::StrCat(Text(row, "id"), ": ", knob, " has no place in the forecast"));
+        truth.left_out.push_back(absl::StrCat(JsonText(row, "id"), ": ", knob, " has no place in the forecast"));
         continue;
       }
-      if (absl::StrContains(Text(row, "note"), "SFT")) said.AddMember("task", "SFT", pool);
-      if (Text(row, "metric") == "peak_alloc_gb") said.AddMember("task", "pretrain", pool);
-      peak.AddMember("id", Json(absl::StrCat(Text(row, "id"), ".", side).c_str(), pool), pool);
+      if (absl::StrContains(JsonText(row, "note"), "SFT")) said.AddMember("task", "SFT", pool);
+      if (JsonText(row, "metric") == "peak_alloc_gb") said.AddMember("task", "pretrain", pool);
+      peak.AddMember("id", Json(absl::StrCat(JsonText(row, "id"), ".", side).c_str(), pool), pool);
       peak.AddMember("source", "Megatron-Bridge card", pool);
       peak.AddMember("setting", said, pool);
       peak.AddMember("measured_peak_gib", measured->GetDouble() * 1e9 / (1 << 30), pool);
@@ -449,7 +440,7 @@ MemoryTruth ReadEvidencePeaks(const Catalog& catalog, const std::string& text, c
       if (why.empty()) {
         truth.rows.push_back(std::move(out));
       } else {
-        truth.left_out.push_back(absl::StrCat(Text(row, "id"), ": ", why));
+        truth.left_out.push_back(absl::StrCat(JsonText(row, "id"), ": ", why));
       }
     }
   }
@@ -462,16 +453,16 @@ MemoryTruth ReadRecipesThatRan(const Catalog& catalog, const std::string& recipe
     const Json& r = recipe->json;
     const Json& extra = r["extra"];
     if (extra.HasMember("layout_check")) continue;
-    const Json* tuned = Field(extra, "tuned");
-    const Json* published = Field(r, "published");
-    const bool measured = published != nullptr && (Field(*published, "tokens_per_s_per_gpu") != nullptr ||
-                                                   Field(*published, "tflops_per_gpu") != nullptr ||
-                                                   Field(*published, "step_time_s") != nullptr);
+    const Json* tuned = JsonField(extra, "tuned");
+    const Json* published = JsonField(r, "published");
+    const bool measured = published != nullptr && (JsonField(*published, "tokens_per_s_per_gpu") != nullptr ||
+                                                   JsonField(*published, "tflops_per_gpu") != nullptr ||
+                                                   JsonField(*published, "step_time_s") != nullptr);
     MemoryRow row;
-    row.id = Text(r, "id");
+    row.id = JsonText(r, "id");
     row.ran = true;
-    row.complete = !Text(r, "recompute_granularity").empty() && Field(extra, "partial") == nullptr;
-    std::string why = ReadRun(catalog, r, extra, &row.run);
+    row.complete = !JsonText(r, "recompute_granularity").empty() && JsonField(extra, "partial") == nullptr;
+    std::string why = ReadSettings(catalog, r, extra, &row.run);
     if (tuned != nullptr && tuned->IsFalse() && !measured) why = "a starter recipe";
     if (why.empty() && !row.run.gpu->hbm_bytes.has_value()) why = "memory of the GPU is not published";
     if (!why.empty()) {
