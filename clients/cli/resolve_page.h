@@ -26,9 +26,4 @@ std::vector<absl::string_view> ResolveParts();
 // Empty when there is no such part.
 std::string RenderResolvePart(const ResolvePage& page, absl::string_view part, const Terminal& terminal);
 
-// "yes: 61.2 GiB of 79.1 (58.0..66.1), stage 0".
-std::string FitLine(const v1::Estimate& estimate, const Terminal& terminal);
-// Without a forecast: "unknown: say --set vocab_size=N".
-std::string FitLine(const v1::MemoryVerdict& memory, const Terminal& terminal);
-
 }  // namespace flightplan::cli

@@ -6,14 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/fit_line.h"
 #include "clients/cli/forecast_text.h"
-#include "clients/cli/resolve_page.h"
+#include "clients/cli/labelled_lines.h"
 #include "clients/cli/text.h"
 
 namespace flightplan::cli {
 namespace {
-
-constexpr absl::string_view kPartGap = "     ";
 
 // Memory, step and speed; what communication costs.
 std::string EstimateLines(const v1::Estimate& estimate, const Terminal& terminal) {

@@ -1,0 +1,19 @@
+// Whether it fits into the GPU's memory, on one line.
+#pragma once
+
+#include <string>
+
+#include "clients/cli/terminal.h"
+#include "flightplan/v1/resolver_service.pb.h"
+
+namespace flightplan::cli {
+
+// "yes: 61.2 GiB of 79.1 (58.0..66.1), stage 0".
+std::string FitLine(const v1::Estimate& estimate, const Terminal& terminal);
+// Without a forecast: "unknown: say --set vocab_size=N".
+std::string FitLine(const v1::MemoryVerdict& memory, const Terminal& terminal);
+
+// The stage that takes most; null: none is known.
+const v1::StageMemory* WorstStage(const v1::Estimate& estimate);
+
+}  // namespace flightplan::cli
