@@ -9,9 +9,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <random>
 #include <string>
@@ -19,13 +16,13 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "resolver/plan/knob.h"
 #include "resolver/read/argparse.h"
+#include "tests/properties/reference.h"
 
 namespace flightplan::properties {
 namespace {
@@ -198,64 +195,32 @@ std::string OurReading(const Words& words, const FlagTable& table) {
   return absl::StrJoin(values, " ", absl::PairFormatter("="));
 }
 
-Words PythonsReadings(const std::string& reference, const FlagTable& table, const std::vector<Words>& lines) {
-  std::string folder = (std::filesystem::temp_directory_path() / "argparse_check.XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) std::exit(2);
-  const std::filesystem::path in = folder;
-  std::ofstream(in / "flags") << FlagsFile(table);
-  {
-    std::ofstream file(in / "lines");
-    for (const Words& words : lines) file << Record(words);
-  }
-  const std::string command =
-      StrCat("/usr/bin/python3 '", reference, "' '", folder, "/flags' '", folder, "/lines' >'", folder, "/readings'");
-  if (std::system(command.c_str()) != 0) {
-    std::fprintf(stderr, "argparse_check: the reference failed\n");
-    std::exit(2);
-  }
-  std::ifstream file(in / "readings");
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  std::filesystem::remove_all(in);
-  Words readings = absl::StrSplit(text, '\n');
-  readings.pop_back();
-  return readings;
+std::string LinesFile(const std::vector<Words>& lines) {
+  std::string file;
+  for (const Words& words : lines) file += Record(words);
+  return file;
 }
 
 int Main(int argc, char** argv) {
-  int64_t count = 2000, first = 0;
-  uint64_t seed = 1;
-  bool print = false;
-  std::string reference;
-  for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    if (flag == "--print") {
-      print = true;
-    } else if (++i == argc || !((flag == "--count" && absl::SimpleAtoi(argv[i], &count) && count > 0) ||
-                                (flag == "--seed" && absl::SimpleAtoi(argv[i], &seed)) ||
-                                (flag == "--reference" && !(reference = argv[i]).empty()) ||
-                                (flag == "--first" && absl::SimpleAtoi(argv[i], &first) && first >= 0))) {
-      reference.clear();
-      break;
-    }
-  }
-  if (reference.empty()) {
+  ReferenceOptions options{.count = 2000};
+  if (!ReadOptions(argc, argv, "--reference", &options) || options.file.empty()) {
     std::fprintf(stderr, "usage: argparse_check --reference FILE [--count N] [--seed S] [--first K] [--print]\n");
     return 2;
   }
   if (access("/usr/bin/python3", X_OK) != 0) return 77;
-  if (print) count = 1;
+  if (options.print) options.count = 1;
   int64_t differ = 0, compared = 0, refused = 0;
   for (size_t release = 0; release < kCoreReleases.size(); ++release) {
     const FlagTable table(kCoreReleases[release]);
     std::vector<Words> lines;
     std::vector<int64_t> numbers;
-    for (int64_t n = first; n < first + count; ++n) {
+    for (int64_t n = options.first; n < options.first + options.count; ++n) {
       if (static_cast<size_t>(n) % kCoreReleases.size() != release) continue;
-      lines.push_back(CommandLine(table, seed * 1'000'003 + static_cast<uint64_t>(n)).Write());
+      lines.push_back(CommandLine(table, options.seed * 1'000'003 + static_cast<uint64_t>(n)).Write());
       numbers.push_back(n);
     }
     if (lines.empty()) continue;
-    const Words readings = PythonsReadings(reference, table, lines);
+    const Words readings = PythonsReadings(options.file, {{"flags", FlagsFile(table)}, {"lines", LinesFile(lines)}});
     if (readings.size() != lines.size()) {
       std::fprintf(stderr, "argparse_check: %zu readings of %zu lines\n", readings.size(), lines.size());
       return 2;
@@ -266,16 +231,16 @@ int Main(int argc, char** argv) {
       refused += readings[i] == "refused" ? 1 : 0;
       const bool same = ours == readings[i];
       differ += same ? 0 : 1;
-      if (!print && (same || differ > 10)) continue;
+      if (!options.print && (same || differ > 10)) continue;
       std::printf("%s line %lld of seed %llu:", same ? "same" : "DIFFERS", static_cast<long long>(numbers[i]),
-                  static_cast<unsigned long long>(seed));
+                  static_cast<unsigned long long>(options.seed));
       for (const std::string& word : lines[i]) std::printf(" [%s]", absl::CEscape(word).c_str());
       std::printf("\n  ours   %s\n  python %s\n", ours.c_str(), readings[i].c_str());
     }
   }
   std::printf("%lld command lines, %lld refused: %lld differ\n", static_cast<long long>(compared),
               static_cast<long long>(refused), static_cast<long long>(differ));
-  const bool enough = compared > 0 && (print || 4 * refused <= 3 * compared);  // else little was compared
+  const bool enough = compared > 0 && (options.print || 4 * refused <= 3 * compared);  // else little was compared
   return differ == 0 && enough ? 0 : 1;
 }
 

@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "resolver/shell/reader.h"
+#include "tests/properties/reference.h"
 #include "tests/properties/shell_script.h"
 
 namespace flightplan::properties {
@@ -117,34 +117,23 @@ void Print(const Bash& bash, const std::string& script) {
 }
 
 int Main(int argc, char** argv) {
-  int64_t count = 400, first = 0;
-  uint64_t seed = 1;
-  bool print = false;
-  std::string file;
-  for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    if (flag == "--print") {
-      print = true;
-    } else if (++i == argc || !((flag == "--count" && absl::SimpleAtoi(argv[i], &count) && count > 0) ||
-                                (flag == "--seed" && absl::SimpleAtoi(argv[i], &seed)) ||
-                                (flag == "--script" && !(file = argv[i]).empty()) ||
-                                (flag == "--first" && absl::SimpleAtoi(argv[i], &first) && first >= 0))) {
-      std::fprintf(stderr, "usage: shell_check [--count N] [--seed S] [--first K] [--print] | --script FILE\n");
-      return 2;
-    }
+  ReferenceOptions options{.count = 400};
+  if (!ReadOptions(argc, argv, "--script", &options)) {
+    std::fprintf(stderr, "usage: shell_check [--count N] [--seed S] [--first K] [--print] | --script FILE\n");
+    return 2;
   }
   const Bash bash;
-  if (!file.empty()) {
-    std::ifstream script(file);
+  if (!options.file.empty()) {
+    std::ifstream script(options.file);
     Print(bash, {std::istreambuf_iterator<char>(script), std::istreambuf_iterator<char>()});
     return 0;
   }
   int64_t differ = 0, unknown = 0, compared = 0;
-  for (int64_t n = first; n < first + (print ? 1 : count); ++n) {
-    const std::string script = ShellScript(seed * 1'000'003 + static_cast<uint64_t>(n)).Write();
+  for (int64_t n = options.first; n < options.first + (options.print ? 1 : options.count); ++n) {
+    const std::string script = ShellScript(options.seed * 1'000'003 + static_cast<uint64_t>(n)).Write();
     const Reading ours = Read(script);
     const std::optional<Words> theirs = bash.Launch(script);
-    if (print) Print(bash, script);
+    if (options.print) Print(bash, script);
     if (!theirs.has_value()) continue;  // a fault of the script, such as a division by zero
     ++compared;
     if (!ours.known) {
@@ -152,7 +141,7 @@ int Main(int argc, char** argv) {
     } else if (ours.words != *theirs) {
       if (++differ <= 10) {
         std::printf("DIFFERS script %lld of seed %llu\n  ours%s\n  bash%s\n", static_cast<long long>(n),
-                    static_cast<unsigned long long>(seed), Shown(ours.words).c_str(), Shown(*theirs).c_str());
+                    static_cast<unsigned long long>(options.seed), Shown(ours.words).c_str(), Shown(*theirs).c_str());
       }
     }
   }
@@ -160,8 +149,8 @@ int Main(int argc, char** argv) {
               static_cast<long long>(differ), static_cast<long long>(unknown));
   // Bash starts something in most of the scripts, and most of those we know: else little was compared.
   const bool enough =
-      2 * compared >= count && static_cast<double>(unknown) <= kMostUnknown * static_cast<double>(compared);
-  return differ == 0 && (enough || print) ? 0 : 1;
+      2 * compared >= options.count && static_cast<double>(unknown) <= kMostUnknown * static_cast<double>(compared);
+  return differ == 0 && (enough || options.print) ? 0 : 1;
 }
 
 }  // namespace

@@ -6,28 +6,23 @@
 // be refused by one alone (yaml-cpp takes some broken texts, as a tab behind a key). With --first from the K-th text
 // on; with --print that text and both readings. Exit status: 0 all agree, 1 some do not, 2 misuse, 77 there is no
 // PyYAML.
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "resolver/base/yaml.h"
 #include "resolver/read/yaml_scalar.h"
+#include "tests/properties/reference.h"
 
 namespace flightplan::properties {
 namespace {
@@ -205,56 +200,25 @@ std::string OurReading(const std::string& text) {
   return document.ok() ? Written(document->root) : "refused";
 }
 
-std::vector<std::string> PythonsReadings(const std::string& reference, const std::vector<std::string>& texts) {
-  std::string folder = (std::filesystem::temp_directory_path() / "yaml_check.XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) std::exit(2);
-  const std::filesystem::path in = folder;
-  {
-    std::ofstream file(in / "texts");
-    for (const std::string& text : texts) file << text << '\x1d';
-  }
-  const std::string command =
-      StrCat("/usr/bin/python3 '", reference, "' '", folder, "/texts' >'", folder, "/readings'");
-  if (std::system(command.c_str()) != 0) {
-    std::fprintf(stderr, "yaml_check: the reference failed\n");
-    std::exit(2);
-  }
-  std::ifstream file(in / "readings");
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  std::filesystem::remove_all(in);
-  std::vector<std::string> readings = absl::StrSplit(text, '\n');
-  readings.pop_back();
-  return readings;
+std::string TextsFile(const std::vector<std::string>& texts) {
+  std::string file;
+  for (const std::string& text : texts) absl::StrAppend(&file, text, "\x1d");
+  return file;
 }
 
 int Main(int argc, char** argv) {
-  int64_t count = 3000, first = 0;
-  uint64_t seed = 1;
-  bool print = false;
-  std::string reference;
-  for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    if (flag == "--print") {
-      print = true;
-    } else if (++i == argc || !((flag == "--count" && absl::SimpleAtoi(argv[i], &count) && count > 0) ||
-                                (flag == "--seed" && absl::SimpleAtoi(argv[i], &seed)) ||
-                                (flag == "--reference" && !(reference = argv[i]).empty()) ||
-                                (flag == "--first" && absl::SimpleAtoi(argv[i], &first) && first >= 0))) {
-      reference.clear();
-      break;
-    }
-  }
-  if (reference.empty()) {
+  ReferenceOptions options{.count = 3000};
+  if (!ReadOptions(argc, argv, "--reference", &options) || options.file.empty()) {
     std::fprintf(stderr, "usage: yaml_check --reference FILE [--count N] [--seed S] [--first K] [--print]\n");
     return 2;
   }
   if (std::system("/usr/bin/python3 -c 'import yaml' 2>/dev/null") != 0) return 77;
-  if (print) count = 1;
+  if (options.print) options.count = 1;
   std::vector<std::string> texts;
-  for (int64_t n = first; n < first + count; ++n) {
-    texts.push_back(YamlText(seed * 1'000'003 + static_cast<uint64_t>(n)).Write());
+  for (int64_t n = options.first; n < options.first + options.count; ++n) {
+    texts.push_back(YamlText(options.seed * 1'000'003 + static_cast<uint64_t>(n)).Write());
   }
-  const std::vector<std::string> readings = PythonsReadings(reference, texts);
+  const std::vector<std::string> readings = PythonsReadings(options.file, {{"texts", TextsFile(texts)}});
   if (readings.size() != texts.size()) {
     std::fprintf(stderr, "yaml_check: %zu readings of %zu texts\n", readings.size(), texts.size());
     return 2;
@@ -263,18 +227,18 @@ int Main(int argc, char** argv) {
   for (size_t i = 0; i < texts.size(); ++i) {
     const std::string ours = OurReading(texts[i]);
     refused += readings[i] == "refused" ? 1 : 0;
-    if (print) std::printf("%s\n", texts[i].c_str());
+    if (options.print) std::printf("%s\n", texts[i].c_str());
     const bool same = ours == readings[i] || absl::StrContains(readings[i], "other");
     if (!same) ++(ours == "refused" || readings[i] == "refused" ? by_one : differ);
-    if (!print && (same || differ + by_one > 10)) continue;
+    if (!options.print && (same || differ + by_one > 10)) continue;
     std::printf("%s text %lld of seed %llu\n  ours   %s\n  python %s\n", same ? "same" : "DIFFERS",
-                static_cast<long long>(first) + static_cast<long long>(i), static_cast<unsigned long long>(seed),
-                ours.c_str(), readings[i].c_str());
+                static_cast<long long>(options.first) + static_cast<long long>(i),
+                static_cast<unsigned long long>(options.seed), ours.c_str(), readings[i].c_str());
   }
   std::printf("%zu texts, %lld refused: %lld differ, %lld refused by one alone\n", texts.size(),
               static_cast<long long>(refused), static_cast<long long>(differ), static_cast<long long>(by_one));
-  if (!print && 2 * refused > count) return std::puts("most texts are refused: little was compared"), 1;
-  return differ == 0 && by_one * 1000 <= std::max<int64_t>(count, 1000) ? 0 : 1;
+  if (!options.print && 2 * refused > options.count) return std::puts("most texts are refused: little was compared"), 1;
+  return differ == 0 && by_one * 1000 <= std::max<int64_t>(options.count, 1000) ? 0 : 1;
 }
 
 }  // namespace
