@@ -16,7 +16,7 @@ namespace flightplan::cli {
 
 struct SlurmScriptOptions {
   std::string path;                   // the script, or "-"
-  std::vector<std::string> fields;    // "min_nodes=2", by doors/slurm_job.h; they override the #SBATCH lines
+  std::vector<std::string> fields;    // "min_nodes=2", by resolver/shell/slurm_job.h; they override the #SBATCH lines
   std::vector<std::string> releases;  // "megatron-lm@0.17"
   std::string mode = "warn";          // shadow, warn, enforce: for the count at the server
 };

@@ -1,4 +1,4 @@
-// Brace expansion, bash's first step: a{b,c} is ab and ac, {1..3} is 1, 2 and 3. Not ${...}, which is shell_braces.cc.
+// Brace expansion, bash's first step: a{b,c} is ab and ac, {1..3} is 1, 2 and 3. Not ${...}, which is braces.cc.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What the references in a shell's words stand for: $NAME, $(...), $((...)); those between braces: shell_braces.cc.
+// What the references in a shell's words stand for: $NAME, $(...), $((...)); those between braces: braces.cc.
 #include "resolver/shell/expand.h"
 
 #include <algorithm>

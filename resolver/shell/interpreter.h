@@ -65,7 +65,7 @@ class ShellInterpreter {
   // or too much was read.
   bool MayRun(size_t bytes, int offset);
 
-  // ---- shell_interpreter.cc: lists and commands. Each reads from its first byte to behind its last.
+  // ---- interpreter.cc: lists and commands. Each reads from its first byte to behind its last.
   Status ReadList(ShellScanner* scanner, Mode mode, Stops stops);  // up to a stop, which is left
   Status ReadUpTo(ShellScanner* scanner, Mode mode, absl::string_view closing);
   Status ReadAndOr(ShellScanner* scanner, Mode mode);
@@ -84,7 +84,7 @@ class ShellInterpreter {
   bool Spend(ShellScanner* scanner, size_t bytes);
   bool SpendSince(ShellScanner* scanner, size_t begin);
 
-  // ---- shell_control.cc: conditions, and what hangs on them; functions' bodies.
+  // ---- control.cc: conditions, and what hangs on them; functions' bodies.
   Status ReadIf(ShellScanner* scanner, Mode mode);
   Status ReadCase(ShellScanner* scanner, Mode mode);
   TracedText ReadCaseWord(ShellScanner* scanner, Mode mode);
@@ -104,13 +104,13 @@ class ShellInterpreter {
   Status ReadArithmetic(ShellScanner* scanner, Mode mode);
   bool ReadFunction(ShellScanner* scanner, Mode mode);  // false: none begins here, and nothing was read
 
-  // ---- shell_simple.cc: commands of words.
+  // ---- simple.cc: commands of words.
   Status ReadSimple(ShellScanner* scanner, Mode mode);
   Status SkipSimple(ShellScanner* scanner);
   Words ReadWords(ShellScanner* scanner);
   void Call(const Place& function, WordSpan words, Mode mode);
 
-  // ---- shell_builtins.cc: the shell's own commands.
+  // ---- builtins.cc: the shell's own commands.
   static Builtin FindBuiltin(absl::string_view name);  // null: it is none
   Status Leave(WordSpan words, Mode mode);
   Status Succeed(WordSpan words, Mode mode);
