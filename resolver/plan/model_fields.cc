@@ -358,36 +358,4 @@ std::string FormatPattern(const std::vector<int64_t>& pattern) {
 
 std::vector<ModelFault> CheckModel(const ModelSpec& model) { return Checker(model).Run(); }
 
-std::string ModelToJson(const ModelSpec& model) {
-  std::vector<std::string> members;
-  const auto add = [&](absl::string_view name, const Value& value) {
-    members.push_back(absl::StrCat(Value(name).ToJson(), ":", value.ToJson()));
-  };
-  for (const ModelField& field : kFields) {
-    Value value = GetField(field, model);
-    if (value.is_none() || (value.is_list() && value.list().empty()) || (value.is_text() && value.text().empty())) {
-      continue;
-    }
-    if (IsPattern(field)) {
-      value = Value(FormatPattern(model.*std::get<std::vector<int64_t> M::*>(field.member)));
-    }
-    add(field.name, value);
-  }
-  if (model.computed.has_value()) {
-    const ParameterCounts& c = *model.computed;
-    members.push_back(absl::StrCat("\"computed\":{\"total\":", c.total, ",\"total_with_mtp\":", c.total_with_mtp,
-                                   ",\"active\":", c.active,
-                                   ",\"active_without_input_embedding\":", c.active_without_input_embedding,
-                                   ",\"active_without_any_embedding\":", c.active_without_any_embedding, "}"));
-  }
-  if (!model.knobs.empty()) {
-    std::vector<std::string> knobs;
-    for (const auto& [knob, value] : model.knobs) {
-      knobs.push_back(absl::StrCat(Value(Name(knob)).ToJson(), ":", value.ToJson()));
-    }
-    members.push_back(absl::StrCat("\"knobs\":{", absl::StrJoin(knobs, ","), "}"));
-  }
-  return absl::StrCat("{", absl::StrJoin(members, ","), "}");
-}
-
 }  // namespace flightplan

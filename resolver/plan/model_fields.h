@@ -34,7 +34,4 @@ struct ModelFault {
 // sound.
 std::vector<ModelFault> CheckModel(const ModelSpec& model);
 
-// All set fields as one JSON object; patterns as expressions.
-std::string ModelToJson(const ModelSpec& model);
-
 }  // namespace flightplan

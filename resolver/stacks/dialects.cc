@@ -25,12 +25,6 @@ const std::vector<OutputDialect>& AllDialects() {
 
 absl::string_view OwnDialect(Target target) { return SpellingsOf(target).dialects.front().name; }
 
-std::vector<absl::string_view> DialectNames() {
-  std::vector<absl::string_view> names;
-  for (const OutputDialect& dialect : AllDialects()) names.push_back(dialect.name);
-  return names;
-}
-
 Launch RenderDialect(absl::string_view name, const RenderInput& input) {
   for (const OutputDialect& dialect : AllDialects()) {
     if (dialect.name != name) continue;

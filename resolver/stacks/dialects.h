@@ -11,8 +11,6 @@ namespace flightplan {
 
 // A target's own dialect: "megatron-lm", "megatron-bridge", "loongforge".
 absl::string_view OwnDialect(Target target);
-// Every name that RenderDialect knows.
-std::vector<absl::string_view> DialectNames();
 
 // Renders by name; `launch.dialect` is that name. An unknown name gives an empty launch.
 Launch RenderDialect(absl::string_view name, const RenderInput& input);

@@ -74,8 +74,6 @@ prometheus::MetricFamily Family(const char* name, const char* help, prometheus::
 
 }  // namespace
 
-double ResidentBytes() { return ReadStat().resident_bytes; }
-
 void AppendProcessMetrics(std::vector<prometheus::MetricFamily>* families) {
   using prometheus::MetricType;
   const ProcessStat stat = ReadStat();

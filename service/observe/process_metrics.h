@@ -9,7 +9,4 @@ namespace flightplan::service {
 
 void AppendProcessMetrics(std::vector<prometheus::MetricFamily>* families);
 
-// Bytes resident now; 0 when /proc cannot be read.
-double ResidentBytes();
-
 }  // namespace flightplan::service

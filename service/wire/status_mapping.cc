@@ -141,9 +141,4 @@ absl::Status OverQuota(absl::string_view tenant, absl::string_view limit) {
   return WithReason(std::move(status), "QUOTA_EXCEEDED");
 }
 
-absl::Status NotBuilt(absl::string_view what) {
-  return WithReason(absl::UnimplementedError(absl::StrCat(what, " is not built into this version of Flightplan")),
-                    "NOT_BUILT");
-}
-
 }  // namespace flightplan::service

@@ -30,7 +30,5 @@ grpc::Status ToGrpcStatus(const absl::Status& status, absl::string_view request_
 absl::Status MalformedRequest(absl::string_view message_type);
 // RESOURCE_EXHAUSTED with reason QUOTA_EXCEEDED and google.rpc.QuotaFailure. `limit` says what it is and what to do.
 absl::Status OverQuota(absl::string_view tenant, absl::string_view limit);
-// UNIMPLEMENTED with reason NOT_BUILT.
-absl::Status NotBuilt(absl::string_view what);
 
 }  // namespace flightplan::service
