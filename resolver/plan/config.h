@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "resolver/base/counted.h"
 #include "resolver/plan/knob.h"
@@ -24,18 +25,21 @@ enum class Origin : uint8_t {
 class Config {
  public:
   Config() { pages_.fill(EmptyPage()); }
-  Config(const Config& other) noexcept : pages_(other.pages_) {
-    for (const Page* page : pages_) page->Hold();
+  Config(const Config& other) noexcept : pages_(other.pages_), counted_(other.counted_) {
+    ForEachBit(counted_, [&](size_t i) { pages_[i]->Hold(); });
   }
-  Config(Config&& other) noexcept : pages_(other.pages_) { other.pages_.fill(EmptyPage()); }
+  Config(Config&& other) noexcept : pages_(other.pages_), counted_(std::exchange(other.counted_, 0)) {
+    other.pages_.fill(EmptyPage());
+  }
   Config& operator=(Config other) noexcept {
     pages_.swap(other.pages_);
+    std::swap(counted_, other.counted_);
     return *this;
   }
   ~Config() {
-    for (const Page* page : pages_) {
-      if (page->Drop()) delete page;
-    }
+    ForEachBit(counted_, [&](size_t i) {
+      if (pages_[i]->Drop()) delete pages_[i];
+    });
   }
 
   const Value& Get(Knob knob) const { return PageOf(knob).values[Slot(knob)]; }
@@ -51,6 +55,7 @@ class Config {
     const uint32_t bit = uint32_t{1} << slot;
     page->not_default = origin > Origin::kDefault ? page->not_default | bit : page->not_default & ~bit;
     page->touched |= bit;
+    page->counted = Counts(page->values[slot]) ? page->counted | bit : page->counted & ~bit;
   }
 
   // Calls visit(knob) for every knob that is neither absent nor a class default, in the order of the knob table. A
@@ -58,9 +63,7 @@ class Config {
   template <typename Visitor>
   void ForEachNotDefault(Visitor visit) const {
     for (size_t i = 0; i < kPages; ++i) {
-      for (uint32_t bits = pages_[i]->not_default; bits != 0; bits &= bits - 1) {
-        visit(static_cast<Knob>(i * kPageKnobs + static_cast<size_t>(std::countr_zero(bits))));
-      }
+      ForEachBit(pages_[i]->not_default, [&](size_t slot) { visit(static_cast<Knob>(i * kPageKnobs + slot)); });
     }
   }
 
@@ -72,11 +75,10 @@ class Config {
       const Page& page = *pages_[i];
       const Page& others = *other.pages_[i];
       if (&page == &others) continue;
-      for (uint32_t bits = page.kept == &others ? page.touched : ~uint32_t{0}; bits != 0; bits &= bits - 1) {
-        const auto slot = static_cast<size_t>(std::countr_zero(bits));
+      ForEachBit(page.kept == &others ? page.touched : ~uint32_t{0}, [&](size_t slot) {
         const bool same = Value::Identical(page.values[slot], others.values[slot]);
         if (!same || page.origins[slot] != others.origins[slot]) visit(static_cast<Knob>(i * kPageKnobs + slot), same);
-      }
+      });
     }
   }
 
@@ -86,20 +88,28 @@ class Config {
  private:
   static constexpr size_t kPageKnobs = 32;
   static constexpr size_t kPages = (kKnobCount + kPageKnobs - 1) / kPageKnobs;
+  // Whether a copy of the value is counted: all others are their bytes.
+  static bool Counts(const Value& value) { return value.is_text() || value.is_list(); }
+  template <typename Bits, typename Visitor>
+  static void ForEachBit(Bits bits, Visitor visit) {
+    for (; bits != 0; bits &= bits - 1) visit(static_cast<size_t>(std::countr_zero(bits)));
+  }
+
   struct Page : Counted {
-    Page() = default;
-    Page(const Page& other)
-        : Counted(),
-          values(other.values),
-          origins(other.origins),
-          not_default(other.not_default),
-          touched(other.touched),
-          kept(other.kept) {}
+    Page() : values() {}
+    Page(const Page& other);
     Page& operator=(const Page&) = delete;
-    std::array<Value, kPageKnobs> values;
+    ~Page() {
+      ForEachBit(counted, [&](size_t slot) { values[slot].~Value(); });
+    }
+    // In a union, since most of them are copied by their bytes and want no end.
+    union {
+      std::array<Value, kPageKnobs> values;
+    };
     std::array<Origin, kPageKnobs> origins{};
     uint32_t not_default = 0;    // bit i: origins[i] > kDefault
     uint32_t touched = 0;        // bit i: set since `kept`
+    uint32_t counted = 0;        // bit i: copies of values[i] are counted, which they are not once it is kept forever
     const Page* kept = nullptr;  // the page kept forever that this one was copied from, or is
   };
 
@@ -111,6 +121,8 @@ class Config {
   Page* OwnPage(size_t index);
 
   std::array<const Page*, kPages> pages_;
+  uint64_t counted_ = 0;  // bit i: pages_[i] is not one that is kept forever
+  static_assert(kPages <= 64);
 };
 
 }  // namespace flightplan

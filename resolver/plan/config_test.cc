@@ -61,5 +61,26 @@ TEST(Config, KeptForeverIsCopiedOnWrite) {
   EXPECT_EQ(copy.Get(K::hidden_size), Value(7));
 }
 
+// Some values of a page are copied by their bytes, and texts and lists are counted.
+TEST(Config, HoldsWhatItsCopiesLetGo) {
+  Config last;
+  {
+    Config first;
+    first.Set(K::hidden_size, Value("a text that is longer than a small one"), Origin::kCaller);
+    first.Set(K::num_layers, Value(Value::List{Value(1), Value("two")}), Origin::kCaller);
+    Config second = first;
+    second.Set(K::ffn_hidden_size, Value(3), Origin::kCaller);  // a page of its own
+    first.Set(K::hidden_size, Value(4), Origin::kCaller);
+    last = second;
+    second.Set(K::num_layers, Value(), Origin::kAbsent);
+  }
+  EXPECT_EQ(last.Get(K::hidden_size), Value("a text that is longer than a small one"));
+  EXPECT_EQ(last.Get(K::num_layers).list().size(), 2u);
+  EXPECT_EQ(last.Get(K::ffn_hidden_size), Value(3));
+  last.Set(K::hidden_size, Value(5), Origin::kCaller);
+  last.Set(K::hidden_size, Value("again"), Origin::kCaller);
+  EXPECT_EQ(Config(last).Get(K::hidden_size), Value("again"));
+}
+
 }  // namespace
 }  // namespace flightplan
