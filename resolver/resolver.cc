@@ -22,6 +22,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/catalog/spellings.h"
+#include "resolver/derive/steady_passes.h"
 #include "resolver/engine/engine.h"
 #include "resolver/evidence/profile_source.h"
 #include "resolver/explain/answer_message.h"
@@ -198,9 +199,10 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
                                      ConfigAnswer* answer) const {
   FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, ReadQuestion(request));
   const bool closed = OpenLayoutFields(intent).empty();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(
-      ResolvedPlan plan, closed ? ResolveLayout(intent, evidence) : ResolveOpenLayout(std::move(intent), evidence));
-  *answer = Answer(request, evidence, &plan);
+  absl::StatusOr<ResolvedPlan> plan =
+      closed ? ResolveLayout(intent, evidence) : ResolveOpenLayout(std::move(intent), evidence);
+  if (!plan.ok()) return plan.status();
+  *answer = Answer(request, evidence, &*plan);
   return absl::OkStatus();
 }
 
@@ -209,9 +211,11 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
   FLIGHTPLAN_ASSIGN_OR_RETURN(ReadConfig read, Read(question));
   // Kept for a repair alone: the rules change both, in place where nobody else holds them.
   const ReadConfig written = question.repair ? read : ReadConfig();
-  JudgedConfig judged = Judge(std::move(read));
-  if (judged.estimate.has_value() && question.view >= View::kBasic)
+  JudgedConfig judged = Judge(std::move(read), question.view);
+  if (judged.estimate.has_value() && question.view >= View::kBasic) {
+    KeepSteadyPasses(&judged.estimate->layout);  // for a forecast by each fix, too
     judged.step = ForecastConfig(*judged.model, judged.estimate->layout, judged.run);
+  }
   VetFixes(question.view, &judged);
   std::optional<RepairedConfig> repaired;
   if (question.repair && WantsRepair(judged)) {

@@ -15,10 +15,10 @@ std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const 
                                                const RunResult& run) {
   const std::optional<StepModel> steps = StepModelOf(model);
   if (!steps.has_value()) return std::nullopt;
-  const std::optional<StepForecast> step = steps->Forecast(model.config, run.env, stages);
+  const Candidate candidate = CandidateOf(model.config, run.env, steps->shape(), stages);
+  const std::optional<StepForecast> step = steps->Forecast(candidate);
   if (!step.has_value() || !step->is_finite()) return std::nullopt;
   StepOutlook outlook = OutlookOf(*step, std::nullopt);
-  const Candidate candidate = CandidateOf(model.config, run.env, steps->shape(), stages);
   const Throughput throughput = ThroughputOf(*steps, candidate, run.env.target, *step, outlook);
   return ForecastedConfig{std::move(outlook), throughput};
 }

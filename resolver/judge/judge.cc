@@ -13,7 +13,7 @@
 
 namespace flightplan {
 
-JudgedConfig Judge(ReadConfig read) {
+JudgedConfig Judge(ReadConfig read, View view) {
   JudgedConfig judged;
   judged.reading = std::move(read.reading);
   Reading& reading = judged.reading;
@@ -21,7 +21,9 @@ JudgedConfig Judge(ReadConfig read) {
   const Environment& env = judged.env;
   judged.run = Run(std::move(read.config), env);
   AddParts(reading.parsed, env, &judged.run);
-  WeighedConfig weighed = WeighConfig({&read.gpu, reading.parsed.unknown, &reading.parsed.others}, &judged.run);
+  WeighingInputs inputs{&read.gpu, reading.parsed.unknown, &reading.parsed.others};
+  inputs.fullest_alone = view == View::kVerdict;
+  WeighedConfig weighed = WeighConfig(inputs, &judged.run);
   if (!read.gpu_fault.empty() && weighed.standing.missing_input == "hardware.gpu") {
     weighed.not_judged = "memory: the GPU is not known";
   }

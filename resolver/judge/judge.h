@@ -32,8 +32,8 @@ struct JudgedConfig {
   Verdicts verdicts;                          // by the reader's findings and the run's
 };
 
-// A wrong configuration is a judgement with findings.
-JudgedConfig Judge(ReadConfig read);
+// A wrong configuration is a judgement with findings. `view`: a verdict's estimate has its fullest stages alone.
+JudgedConfig Judge(ReadConfig read, View view = View::kFull);
 
 // Read, then judged. Errors are those of Read.
 absl::StatusOr<JudgedConfig> ReadAndJudge(const JudgeQuestion& question);

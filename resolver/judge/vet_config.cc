@@ -35,14 +35,20 @@ double StepUsOf(const WeighedModel& model, const StageLayout& stages, const Envi
   return steps.has_value() ? StepUs(*steps, CandidateOf(model.config, env, steps->shape(), stages)) : 0;
 }
 
+// For a change of what was judged; of its outcome the fullest stage says all.
+WeighingInputs InputsLike(const JudgedConfig& judged) {
+  const StageLayout* const stages = judged.estimate.has_value() ? &judged.estimate->layout : nullptr;
+  const ParseResult& parsed = judged.reading.parsed;
+  return {&judged.gpu, parsed.unknown, &parsed.others, judged.model.get(), stages, /*fullest_alone=*/true};
+}
+
 // With `timed`, how long a step takes too.
 FixOutcome Ask(const JudgedConfig& judged, bool timed, Config config, const Patch& patch) {
   Environment env = judged.env;
   ApplyPatch(patch, &config, &env);
   RunResult run = Run(std::move(config), env);
-  const ParseResult& parsed = judged.reading.parsed;
-  AddParts(parsed, env, &run);
-  const WeighedConfig weighed = WeighConfig({&judged.gpu, parsed.unknown, &parsed.others}, &run);
+  AddParts(judged.reading.parsed, env, &run);
+  const WeighedConfig weighed = WeighConfig(InputsLike(judged), &run);
   if (!weighed.estimate.has_value()) return OutcomeOf(run.findings, nullptr, 0);
   const double step_us = timed ? StepUsOf(*weighed.model, weighed.estimate->layout, run.env) : 0;
   return OutcomeOf(run.findings, &*weighed.estimate, step_us);
@@ -75,9 +81,7 @@ bool MovesLayoutAlone(const Patch& patch) {
 class PatchForecast {
  public:
   explicit PatchForecast(const JudgedConfig& judged)
-      : run_(judged.run),
-        inputs_{&judged.gpu, judged.reading.parsed.unknown, &judged.reading.parsed.others},
-        most_(judged.outcome.fit) {
+      : run_(judged.run), inputs_(InputsLike(judged)), most_(judged.outcome.fit) {
     if (judged.model != nullptr) {
       model_ = judged.model.get();
       shape_ = model_->shape;

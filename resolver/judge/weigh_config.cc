@@ -13,6 +13,7 @@
 #include "resolver/derive/model_from_knobs.h"
 #include "resolver/derive/placement.h"
 #include "resolver/derive/shape.h"
+#include "resolver/pipeline/known_shape.h"
 
 namespace flightplan {
 namespace {
@@ -59,21 +60,27 @@ bool ExpertsComeOutEven(const ModelSpec& model, const Config& config) {
 }
 
 // As if every value of `config` were known.
-WeighedConfig Forecast(const GpuSystem& gpu, const Config& config, const Environment& env) {
+WeighedConfig Forecast(const WeighingInputs& inputs, const GpuSystem& gpu, const Config& config,
+                       const Environment& env) {
   std::optional<Knob> missing;
   auto model = ModelFromKnobs(config, &missing);
   if (!model.ok()) return Lacks(missing.has_value() ? std::string(Name(*missing)) : "", model.status().message());
   if (!ExpertsComeOutEven(*model, config)) return Lacks("", "the experts do not come out even");
-  auto shape = MakeShape(*model, config);
+  const bool known = inputs.like != nullptr && inputs.like->intent.model == *model;
+  std::shared_ptr<const ModelShape> own = known ? inputs.like->intent.shape : KnownShape(*model);
+  auto shape = MakeShape(*model, config, own.get());
   if (!shape.ok()) return Lacks("", shape.status().message());
   const auto weighed_model = std::make_shared<WeighedModel>();
   weighed_model->intent.model = *std::move(model);
+  weighed_model->intent.shape = std::move(own);
   weighed_model->intent.gpu = gpu;
   weighed_model->intent.env = env;
   weighed_model->shape = *std::move(shape);
   weighed_model->config = config;
   WeighedConfig weighed;
-  weighed.estimate = Estimate(weighed_model->intent, weighed_model->shape, PlaceLayout(config, env), config, env.vars);
+  if (inputs.fullest_alone) weighed_model->intent.view = View::kVerdict;
+  weighed.estimate = Estimate(weighed_model->intent, weighed_model->shape, PlaceLayout(config, env), config, env.vars,
+                              inputs.stages != nullptr ? *inputs.stages : StageLayout());
   if (weighed.estimate->stages.empty()) return Lacks("", "the layout does not come out even");
   weighed.model = weighed_model;
   weighed.standing.fit = weighed.estimate->fit;
@@ -82,10 +89,13 @@ WeighedConfig Forecast(const GpuSystem& gpu, const Config& config, const Environ
 
 // Copies of the weights take what the weights do on the fullest stage. What a caller says of others' memory counts
 // them.
-WeighedConfig ForecastBesideCopies(const MemoryOfOthers* others, GpuSystem gpu, const Config& config,
+WeighedConfig ForecastBesideCopies(const WeighingInputs& inputs, GpuSystem gpu, const Config& config,
                                    const Environment& env) {
-  WeighedConfig alone = Forecast(gpu, config, env);
+  const MemoryOfOthers* const others = inputs.others;
   const int copies = others == nullptr ? 0 : others->weight_copies;
+  WeighingInputs of_all = inputs;
+  if (copies > 0) of_all.fullest_alone = false;  // the weights of another stage may be more
+  WeighedConfig alone = Forecast(of_all, gpu, config, env);
   const bool counted = gpu.reserved_bytes.has_value() && !others->gpu_share.has_value();
   if (copies <= 0 || counted || !alone.estimate.has_value() || !gpu.hbm_bytes.has_value()) return alone;
   double weights = 0;
@@ -96,7 +106,7 @@ WeighedConfig ForecastBesideCopies(const MemoryOfOthers* others, GpuSystem gpu, 
   const int64_t before = gpu.reserved_bytes.value_or(0);
   Reserve(held, &gpu);
   gpu.reserved_bytes = before + held;
-  return Forecast(gpu, config, env);
+  return Forecast(inputs, gpu, config, env);
 }
 
 int64_t LeastState(const WeighedConfig& weighed) {
@@ -113,11 +123,12 @@ std::optional<WeighedConfig> NotModelled(const MemoryOfOthers& others, const Gpu
 }
 
 // Where one input is missing: what the rest says at least.
-int64_t LeastWithout(const GpuSystem& gpu, const std::string& missing, const Config& config, const Environment& env) {
+int64_t LeastWithout(const WeighingInputs& inputs, const GpuSystem& gpu, const std::string& missing,
+                     const Config& config, const Environment& env) {
   if (missing != Name(Knob::vocab_size)) return 0;
   Config least = config;
   least.Set(Knob::vocab_size, Value(1), Origin::kDefault);
-  return LeastState(Forecast(gpu, least, env));
+  return LeastState(Forecast(inputs, gpu, least, env));
 }
 
 }  // namespace
@@ -156,14 +167,14 @@ WeighedConfig EstimateConfig(const WeighingInputs& inputs, const Config& config,
   } else if (unread != nullptr && unread->of_state) {
     weighed = Lacks(std::string(Name(unread->knob)), absl::StrCat(Name(unread->knob), " cannot be read here"));
   } else {
-    weighed = ForecastBesideCopies(inputs.others, gpu, AsTrained(inputs.others, config), env);
+    weighed = ForecastBesideCopies(inputs, gpu, AsTrained(inputs.others, config), env);
     MemoryStanding& standing = weighed.standing;
     const bool at_most = inputs.others != nullptr && !inputs.others->counted_too.empty();
     if (at_most && weighed.estimate.has_value() && standing.fit != FitVerdict::kFits) {
       const double total = weighed.estimate->stages[weighed.estimate->fullest].total.value;
       weighed = Lacks("", absl::StrFormat("at most %.0f GiB, with %s", total / (1 << 30), inputs.others->counted_too));
     } else if (!weighed.estimate.has_value()) {
-      standing.at_least_bytes = LeastWithout(gpu, standing.missing_input, config, env);
+      standing.at_least_bytes = LeastWithout(inputs, gpu, standing.missing_input, config, env);
     } else if (unread != nullptr) {
       const int64_t least = LeastState(weighed);
       weighed = Lacks(std::string(Name(unread->knob)), absl::StrCat(Name(unread->knob), " cannot be read here"));

@@ -29,7 +29,7 @@ struct MemoryStanding {
   int64_t reserved_bytes = 0;  // of one GPU, held by others, not in usable_bytes
 };
 
-// What was weighed: the model as the knobs say it, in `intent` with the GPU and the environment.
+// What was weighed: the model as the knobs say it, in `intent` with its own shape, the GPU and the environment.
 struct WeighedModel {
   NormalizedIntent intent;
   ModelShape shape;
@@ -48,6 +48,10 @@ struct WeighingInputs {
   const std::optional<GpuSystem>* gpu = nullptr;  // as the caller described it; empty: none was given
   absl::Span<const Knob> unread;                  // written with values that only a run would know
   const MemoryOfOthers* others = nullptr;         // as the launch says it
+  // Of another configuration of the same launch: what has stayed the same is not worked out again. Null: there is none.
+  const WeighedModel* like = nullptr;
+  const StageLayout* stages = nullptr;
+  bool fullest_alone = false;  // no other stage of the estimate is asked for
 };
 
 // `config` with batches of sequences where its batches are of samples that have more than one.

@@ -155,6 +155,8 @@ struct ModelSpec {
   bool is_moe() const { return num_moe_experts.has_value(); }
   // Built by Megatron's MLA config class; the DeepSeek-V4 hybrid is one of them without a kv_lora_rank.
   bool is_mla() const { return kv_lora_rank.has_value() || attention == "csa-hybrid"; }
+
+  friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
 
 }  // namespace flightplan
