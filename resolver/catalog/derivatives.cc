@@ -39,7 +39,9 @@ bool IsForkOf(absl::string_view fork, absl::string_view name) {
 absl::string_view DerivativeOf(absl::Span<const Argument> args, absl::string_view asked) {
   absl::string_view name;
   for (const Argument& arg : args) {
-    const auto found = NamesByFlag(/*forks=*/false).find(FlagOf(arg));
+    const absl::string_view flag = FlagOf(arg);
+    if (flag.empty()) continue;
+    const auto found = NamesByFlag(/*forks=*/false).find(flag);
     if (found == NamesByFlag(/*forks=*/false).end()) continue;
     const bool of_asked = found->second == asked || IsForkOf(asked, found->second);
     if (name.empty() || of_asked) name = found->second;

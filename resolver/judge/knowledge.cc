@@ -184,6 +184,7 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
   const bool own = !derivative.empty() && (derivative == stack.name || IsForkOf(stack.name, derivative));
   bool model = stack.container;
   for (const Argument& arg : args) {
+    if (!IsFlag(arg.text)) continue;
     const absl::string_view flag = FlagOf(arg.text);
     model = model || In(flag, kModelFlags);
     if (stack.container || !knowledge.elsewhere.empty() || !In(flag, kElsewhereFlags)) continue;
@@ -201,8 +202,8 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
     knowledge.in_arguments = false;
   }
   // A slip or two is one; more are another program's.
-  const bool strange = derivative.empty() && StrangeFlags(args) >= kStrangeFlags;
-  if (!script.empty() && stack.command_line && strange) knowledge.own_parser = false;
+  const bool may_be_anothers = !script.empty() && stack.command_line && derivative.empty();
+  if (may_be_anothers && StrangeFlags(args) >= kStrangeFlags) knowledge.own_parser = false;
   if (!knowledge.elsewhere.empty() || !stack.command_line) return knowledge;
   if (script.empty() && !model) {
     const bool of_model = stack.model_files && args.empty();

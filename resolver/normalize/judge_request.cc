@@ -74,7 +74,8 @@ absl::StatusOr<JudgeQuestion> ReadQuestion(const v1::ValidateConfigRequest& requ
   question.repair = request.repair();
   question.repair_convergence = request.repair_convergence();
   question.input = ReadConfigInput(request, &violations);
-  question.stated = PinsFromMessages({}, request.stated_knobs(), "stated_knobs", "stated_knobs", &violations);
+  question.stated = PinsFromMessages(v1::Knobs::default_instance(), request.stated_knobs(), "stated_knobs",
+                                     "stated_knobs", &violations);
   CheckModelPins(question.stated, "stated_knobs", &violations);
   if (!question.stated.empty() && question.input.form == ConfigInput::Form::kKnobs) {
     violations.Add("stated_knobs", "stand beside arguments or a file; with knobs they belong into knobs.settings");

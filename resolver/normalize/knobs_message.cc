@@ -121,7 +121,8 @@ std::vector<std::pair<Knob, Value>> PinsFromMessages(const v1::Knobs& typed,
                                                      Violations* violations) {
   std::map<Knob, Value> pins;
   std::vector<const google::protobuf::FieldDescriptor*> fields;
-  typed.GetReflection()->ListFields(typed, &fields);
+  // Reflection looks at each field there could be, and most callers write none.
+  if (&typed != &v1::Knobs::default_instance()) typed.GetReflection()->ListFields(typed, &fields);
   for (const google::protobuf::FieldDescriptor* field : fields) {
     auto knob = KnobsByNumber().find(field->number());
     if (knob == KnobsByNumber().end()) continue;

@@ -118,7 +118,8 @@ class Reader {
     }
     RefuseUnknown(message_.extra_dimensions(), "extra_dimensions", /*number=*/true);
     RefuseUnknown(message_.extra_fields(), "extra_fields", /*number=*/false);
-    model_.knobs = PinsFromMessages(v1::Knobs(), message_.knobs(), "", absl::StrCat(path_, ".knobs"), violations_);
+    model_.knobs = PinsFromMessages(v1::Knobs::default_instance(), message_.knobs(), "", absl::StrCat(path_, ".knobs"),
+                                    violations_);
     Complete();
     for (const ModelFault& fault : CheckModel(model_)) {
       if (bad_.insert(std::string(fault.field)).second) Bad(fault.field, fault.what);
