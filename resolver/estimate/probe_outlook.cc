@@ -139,12 +139,14 @@ class Evidence final : public ProbeEvidence {
   using ProbeEvidence::ProbeEvidence;
 
   std::optional<OverlapOutlook> EpOverlap(const NormalizedIntent& intent, const Config& config) const override {
+    if (std::all_of(fitted->corun.begin(), fitted->corun.end(), [&](const FittedCorun& c) { return IsOutdone(c); })) {
+      return std::nullopt;
+    }
     std::optional<Question> q = Ask(intent, config);
     if (!q.has_value()) return std::nullopt;
     const FittedCorun* corun = CorunFor(*fitted, *q);
     if (corun == nullptr) return std::nullopt;
-    // What was published of whole steps says more than a link that was stood in for on a card elsewhere.
-    if (corun->kind == RowKind::kEmulated && origin == ProfileOrigin::kRecorded) return std::nullopt;
+    if (IsOutdone(*corun)) return std::nullopt;
     KeepSteadyPasses(&q->stages);  // for a dozen forecasts
     const double sms = SmsOf(*q);
     SetCorun(corun->curve, sms, &q->rates.k);
@@ -204,6 +206,11 @@ class Evidence final : public ProbeEvidence {
   }
 
  private:
+  // What was published of whole steps says more than a link that was stood in for on a card elsewhere.
+  bool IsOutdone(const FittedCorun& corun) const {
+    return corun.kind == RowKind::kEmulated && origin == ProfileOrigin::kRecorded;
+  }
+
   // Each source of error moved by its own size; they are independent of each other.
   static double HalfWidth(const Question& q, double change, double slowdown_error) {
     const auto moved = [&](auto&& move) {
