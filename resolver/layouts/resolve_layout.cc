@@ -166,14 +166,14 @@ absl::StatusOr<ResolvedPlan> ResolveLayout(const NormalizedIntent& intent, const
     FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages({counts[i]}, search, intent, evidence, &tried, &plans));
   }
   if (plans.empty()) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plain, ExecuteLayout(intent, evidence));
+    absl::StatusOr<ResolvedPlan> plain = ExecuteLayout(intent, evidence);
     // A number may fit with what this one puts on the host.
-    if (!Launchable(plain) || !PaysForRoom(plain)) return plain;
+    if (!plain.ok() || !Launchable(*plain) || !PaysForRoom(*plain)) return plain;
     tried.push_back(1);
-    FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(plain), search, intent, evidence, &tried, &plans));
+    FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(*plain), search, intent, evidence, &tried, &plans));
     if (plans.empty()) return plain;
-    const double caution = search.CautionOf(plain);
-    plans.insert(plans.begin(), {std::move(plain), 1, caution});
+    const double caution = search.CautionOf(*plain);
+    plans.insert(plans.begin(), {*std::move(plain), 1, caution});
   }
   FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(plans.front().plan), search, intent, evidence, &tried, &plans));
   FLIGHTPLAN_RETURN_IF_ERROR(ExecuteWithout(search, intent, evidence, &tried, &plans));

@@ -95,24 +95,26 @@ absl::StatusOr<ResolvedPlan> Resolve(NormalizedIntent intent, const EvidenceSnap
   Environment env = intent.env;
   env.vars = settled.plan.env;  // from here on the environment is that of the launch
 
-  ResolvedPlan plan{std::move(intent),
-                    std::move(settled.plan),
-                    std::move(settled.written),
-                    std::move(settled.run),
-                    std::move(env),
-                    placement,
-                    std::move(estimate),
-                    {}};
+  // The one return: a move of a plan costs as much as a dozen rules.
+  absl::StatusOr<ResolvedPlan> resolved = ResolvedPlan{std::move(intent),
+                                                       std::move(settled.plan),
+                                                       std::move(settled.written),
+                                                       std::move(settled.run),
+                                                       std::move(env),
+                                                       placement,
+                                                       std::move(estimate),
+                                                       {}};
+  ResolvedPlan& plan = *resolved;
   std::vector<Finding>& findings = plan.run.findings;
   std::copy_if(plan.decided.findings.begin(), plan.decided.findings.end(), std::back_inserter(findings),
                [&](const Finding& finding) { return !ToldByForecast(finding, plan.estimate); });
   findings.insert(findings.end(), plan.intent.findings.begin(), plan.intent.findings.end());
   const bool estimated = settled.as_decided && !plan.estimate.stages.empty();
-  const absl::Status status =
+  absl::Status status =
       ForecastPlan(std::move(derived.shape), evidence, estimated ? std::optional(forecast_fit) : std::nullopt, &plan);
-  if (!status.ok()) return status;
   ReportStale(evidence, &findings);
-  return plan;
+  if (!status.ok()) resolved = std::move(status);
+  return resolved;
 }
 
 }  // namespace flightplan

@@ -272,9 +272,12 @@ void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
   if (!OffersFixes(plan->intent.view, &findings)) return NameRoomy(std::nullopt, plan);
   trial.config = &plan->decided.config;
   trial.roomy = &plan->roomy;
+  const auto stages =
+      plan->step != nullptr ? std::make_shared<const StageLayout>(plan->step->stages) : std::shared_ptr<StageLayout>();
   trial.ask = [&](const Patch& patch) -> std::optional<FixOutcome> {
     NormalizedIntent asked = WithPatch(plan->intent, patch);
     asked.view = View::kVerdict;  // nobody is shown more of it
+    asked.known_stages = stages;
     const absl::StatusOr<ResolvedPlan> then = answer(std::move(asked));
     if (!then.ok()) return std::nullopt;
     return OutcomeOf(then->run.findings, &then->estimate, ComparedUs(*then));

@@ -19,6 +19,7 @@ namespace flightplan {
 
 class ProbeEvidence;      // resolver/evidence
 struct ModelShape;        // resolver/derive
+struct StageLayout;       // resolver/derive
 struct StepCoefficients;  // resolver/catalog
 
 // How much of an answer is worked out, from little to all.
@@ -79,8 +80,10 @@ struct MeasuredProfile {
 struct NormalizedIntent {
   ModelSpec model;
   std::shared_ptr<const ModelShape> shape;  // of the model as it is, where that was made before; null: not yet
-  GpuSystem gpu;                            // the catalogue's system with the site's overrides applied
-  std::string transport;                    // between nodes; empty: unknown
+  // Of the plan that a fix is tried on, taken over where the fix leaves the stages alone; null: there is none.
+  std::shared_ptr<const StageLayout> known_stages;
+  GpuSystem gpu;          // the catalogue's system with the site's overrides applied
+  std::string transport;  // between nodes; empty: unknown
   HostCpuClass host_cpu = HostCpuClass::kUnknown;
   int64_t gpu_count = 0;
   Workload workload;

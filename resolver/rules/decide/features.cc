@@ -60,7 +60,7 @@ void ExtractCandidate(const NormalizedIntent& intent, const std::optional<ModelS
   f->device = {intent.gpu.cc_major, static_cast<int>(f->domain)};
   if (!shape.has_value()) return;
   f->shape = *shape;
-  f->stages = StagesOf(f->shape, config);
+  f->stages = StagesOf(f->shape, config, intent.known_stages != nullptr ? *intent.known_stages : StageLayout());
   Candidate& c = f->candidate;
   c = CandidateOf(WithPrecision(config, f->precision), intent.env, f->shape, f->stages);
   c.gpus = f->world;

@@ -72,7 +72,8 @@ void DecidePipeline(Deliberation& d) {
             .citations = {"Megatron-Bridge@067f987df perf_recipes/deepseek: Et|(tt|)*30mL"}});
   // What fits is judged by the stages that will run.
   if (f.shape.num_layers == layers && f.shape.mtp_depths == mtp) {
-    d.f.stages = StagesOfSizes(f.shape, static_cast<int>(f.pp), static_cast<int>(f.vpp), sizes);
+    d.f.stages = StagesOfSizes(f.shape, static_cast<int>(f.pp), static_cast<int>(f.vpp), sizes,
+                               d.intent.known_stages != nullptr ? *d.intent.known_stages : StageLayout());
   }
 }
 
