@@ -344,6 +344,17 @@ void Schedule::AddInterval(StepForecast* out) const {
   out->high_us = out->us * std::exp(half);
 }
 
+// What the slowest rank waits for the one with the most to do once a step, such as that of the embedding: the norm of
+// the gradients is known to all ranks at once, and the next step's microbatches pass all of them. Microbatches come to
+// that rank as they leave the slowest, so that its transfers have as long beside them.
+double Schedule::OnceWait(const RankContents& slowest, const OnceAStep& own) const {
+  double most_us = own.us();
+  for (const RankContents& rank : plan_.stages->contents) {
+    if (&rank != &slowest) most_us = std::max(most_us, OnceOf(rank, pace_).us());
+  }
+  return most_us - own.us();
+}
+
 void Schedule::AddParts(const RankContents& slowest, StepForecast* out) const {
   AddSteady(out);
   AddHidden(out);
@@ -354,6 +365,7 @@ void Schedule::AddParts(const RankContents& slowest, StepForecast* out) const {
   out->parts.optimizer = once.optimizer;
   out->parts.memory_bound += OffloadUs(slowest, pace_);
   Stretch(k_.stack_overhead, &out->parts);
+  out->parts.bubble += OnceWait(slowest, once);
   out->us = out->parts.total();
 }
 

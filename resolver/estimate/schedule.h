@@ -73,6 +73,7 @@ class Schedule {
   void TimeMicrobatch();
   double SteadyUs() const { return (microbatches_ - unpaired_) * pace_.paired + unpaired_ * pace_.alone; }
   double SteadyWait() const;
+  double OnceWait(const RankContents& slowest, const OnceAStep& own) const;
   void AddParts(const RankContents& slowest, StepForecast* out) const;
   void AddSteady(StepForecast* out) const;
   void AddHidden(StepForecast* out) const;

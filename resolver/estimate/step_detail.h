@@ -50,6 +50,7 @@ struct OnceAStep {
   DataParallelTimes data_parallel;
   double optimizer = 0;  // with what is fixed
   double fixed = 0;      // of it
+  double us() const { return data_parallel.exposed + optimizer; }
 };
 
 struct RankDetail {

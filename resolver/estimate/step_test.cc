@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "resolver/catalog/catalog.h"
+#include "resolver/derive/pipeline.h"
+#include "resolver/derive/steady_passes.h"
 #include "resolver/estimate/effect.h"
 #include "resolver/estimate/exchange.h"
 #include "resolver/estimate/layer_modules.h"
@@ -202,6 +204,35 @@ TEST(ForecastStep, RecomputeCostsTime) {
   const double full = c.Forecast().us;
   EXPECT_LT(none, selective);
   EXPECT_LT(selective, full);
+}
+
+// Which rank is the slowest may change with it: what comes once a step is of the rank with the most of it all the same.
+TEST(ForecastStep, RecomputeNeverMakesAStepShorter) {
+  for (const char* model : {"ernie-4.5-300b-a47b", "deepseek-v3", "gpt-oss-120b", "llama-3.1-405b"}) {
+    for (const char* gpu : {"gb200-nvl16-or-partial", "h100", "l40s"}) {
+      for (const int pp : {1, 2, 4, 8}) {
+        for (const int vpp : {1, 2, 4}) {
+          if (pp == 1 && vpp > 1) continue;
+          Case c(model, gpu, 256, pp);
+          c.stages = StagesOfSizes(c.shape, pp, vpp, BalancedStages(c.shape.num_layers, 0, pp * vpp));
+          KeepSteadyPasses(&c.stages);
+          c.plan.vpp = vpp;
+          c.plan.ep = c.shape.is_moe() ? 4 : 1;
+          c.plan.dispatcher = Dispatcher::kHybridEp;
+          c.plan.graphs = GraphImpl::kTransformerEngine;
+          c.plan.graph_modules = kGraphAttn | kGraphMoeRouter | kGraphMoePreprocess;
+          c.plan.global_batch_size = 256;
+          const double plain_us = c.Forecast().us;
+          for (unsigned modules = 0; modules < 1u << 14; modules = modules == 0 ? 1 : modules * 2) {
+            c.plan.recompute = modules == 0 ? RecomputeMode::kFullUniform : RecomputeMode::kSelective;
+            c.plan.recompute_modules = static_cast<uint16_t>(modules);
+            EXPECT_GE(c.Forecast().us, plain_us * (1 - 1e-9))
+                << model << " on " << gpu << ", PP" << pp << " VPP" << vpp << ", modules " << modules;
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(ForecastStep, GraphsTakeTheHostOffAHostBoundStep) {
