@@ -267,8 +267,8 @@ std::vector<Dispatcher> OtherDispatchers(const NormalizedIntent& intent, const R
   return others;
 }
 
-// The best execution with this dispatcher, where it promises a shorter step than the plan's. Its SMs are not those of
-// the plan's own, and what hangs on one flex backend hangs on the other.
+// The best execution with this dispatcher, where it promises a shorter step than the plan's. What hangs on one flex
+// backend hangs on the other.
 std::optional<FoundPlan> SearchWith(Dispatcher dispatcher, const ResolvedPlan& plan, ExecutionSearch* prepared) {
   ExecutionSearch& search = *prepared;
   std::erase_if(search.question.execution.exchanges,
@@ -278,10 +278,8 @@ std::optional<FoundPlan> SearchWith(Dispatcher dispatcher, const ResolvedPlan& p
   const std::vector<Graphs> graphs = search.question.execution.graphs;
   if (alike && Settled(plan, K::cuda_graph_impl)) search.question.execution.graphs = {search.own_graphs};
   const double promise = alike ? 1 : kPromise;
-  const uint16_t own_sms = std::exchange(search.base.num_sms, 0);
   std::optional<FoundPlan> found = SearchExecutions(search.question, search.sizes, plan.step->stages,
                                                     LimitUs(plan, alike ? kWorthABackend : kAsFast) * promise);
-  search.base.num_sms = own_sms;
   search.question.execution.graphs = graphs;
   return found;
 }

@@ -14,6 +14,7 @@ using K = Knob;
 
 // A host link as fast as this (NVLink-C2C) can take the optimizer's state without losing more than it saves.
 constexpr double kFastHostLink = 2e11;
+constexpr int64_t kMostSms = 1024;  // more than any GPU has
 
 }  // namespace
 
@@ -60,13 +61,30 @@ struct Asked {
   bool Has(Knob knob) const { return config.origin(knob) != Origin::kAbsent; }
 };
 
+// The SMs that a flex backend is given: the caller's, the plan's own, or else those that the decisions would take. A
+// probe's are known of a whole plan alone.
+uint16_t SmsOf(const Asked& q, Dispatcher dispatcher, bool crosses_domain) {
+  if (!IsFlex(dispatcher)) return 0;
+  const bool hybridep = dispatcher == Dispatcher::kHybridEp;
+  for (const Knob knob : {K::moe_flex_dispatcher_num_sms, hybridep ? K::moe_hybridep_num_sms : K::moe_deepep_num_sms}) {
+    const std::optional<Value> pin = PinOf(q.intent, knob);
+    const int64_t given = pin.has_value() ? pin->integer() : 0;
+    if (given > 0) return static_cast<uint16_t>(std::min(given, kMostSms));
+  }
+  if (q.base.dispatcher == dispatcher && q.f.ep_crosses_domain == crosses_domain) return q.base.num_sms;
+  return static_cast<uint16_t>(decide::PublishedSms(hybridep, crosses_domain));
+}
+
 // One dispatcher, without and with EP overlap.
 void AddExchanges(const Asked& q, Dispatcher dispatcher, int64_t max_span, std::vector<Exchange>* exchanges) {
   const bool pinned = q.Pinned(K::overlap_moe_expert_parallel_comm);
   const bool shared_pinned = q.Pinned(K::moe_shared_expert_overlap);
   // Where it is open, the decisions hide part of an all-to-all behind the shared expert, and of nothing else.
   const bool shared = q.base.shared_expert_overlap && (shared_pinned || dispatcher == Dispatcher::kAllToAll);
-  if (!pinned || !q.base.ep_overlap) exchanges->push_back({dispatcher, false, false, max_span, 0, shared});
+  const uint16_t sms = SmsOf(q, dispatcher, false), network_sms = SmsOf(q, dispatcher, true);
+  if (!pinned || !q.base.ep_overlap) {
+    exchanges->push_back({dispatcher, false, false, max_span, 0, shared, sms, network_sms});
+  }
   const bool open = q.Has(K::overlap_moe_expert_parallel_comm) && q.f.moe &&
                     !(shared_pinned && q.base.shared_expert_overlap) &&
                     !q.intent.model.hybrid_layer_pattern.has_value();  // which has no schedule of it
@@ -77,7 +95,8 @@ void AddExchanges(const Asked& q, Dispatcher dispatcher, int64_t max_span, std::
   // Inside an NVLink domain the schedule was measured to cost more than the exchange that it hides, unless this GPU's
   // own measurements, or a profile of the run, say otherwise.
   const bool measured = q.intent.probe != nullptr || q.intent.profile.has_value();
-  exchanges->push_back({dispatcher, true, delayed, max_span, pinned || measured ? 0 : q.f.domain + 1});
+  const int64_t min_span = pinned || measured ? 0 : q.f.domain + 1;
+  exchanges->push_back({dispatcher, true, delayed, max_span, min_span, false, sms, network_sms});
 }
 
 // The caller asked for the flex dispatcher and named no backend, and both are installed.

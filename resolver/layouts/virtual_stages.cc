@@ -87,22 +87,14 @@ double VirtualStageSearch::CautionOf(const ResolvedPlan& plan) const {
 
 std::vector<int64_t> VirtualStageSearch::Ranked(const Candidate& as, bool leave_room) {
   ExecutionSpace& space = search_.question.execution;
-  space.exchanges = {{as.dispatcher, as.ep_overlap, as.delay_wgrad, 0, 0, as.shared_expert_overlap}};
+  space.exchanges = {
+      {as.dispatcher, as.ep_overlap, as.delay_wgrad, 0, 0, as.shared_expert_overlap, as.num_sms, as.num_sms}};
   // The buffers of the flex backends differ: a number may fit with the other one alone.
   std::copy_if(exchanges_.begin(), exchanges_.end(), std::back_inserter(space.exchanges), [&](const Exchange& other) {
     return IsFlex(as.dispatcher) && IsFlex(other.dispatcher) && other.dispatcher != as.dispatcher &&
            other.ep_overlap == as.ep_overlap;
   });
   space.graphs = {{as.graphs, as.graph_modules}};
-  // How many SMs one of them was given is not the other's, whose buffers hang on it: both have their library's.
-  const auto base = search_.question.base;
-  if (space.exchanges.size() > 1) {
-    search_.question.base = [&base](const LayoutSizes& sizes) {
-      Candidate candidate = base(sizes);
-      candidate.num_sms = 0;
-      return candidate;
-    };
-  }
   std::vector<int64_t> counts;
   for (const double room : kRooms) {
     if (!leave_room && room < 1) continue;
@@ -110,7 +102,6 @@ std::vector<int64_t> VirtualStageSearch::Ranked(const Candidate& as, bool leave_
     for (const FoundPlan& plan : Search(search_.question).plans) counts.push_back(plan.sizes.vpp);
     if (!counts.empty()) break;
   }
-  search_.question.base = base;
   return counts;
 }
 

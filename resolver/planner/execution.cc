@@ -73,6 +73,8 @@ void Use(const SearchQuestion& question, const Combination& combination, Candida
   c->ep_overlap = combination.exchange->ep_overlap;
   c->delay_wgrad = combination.exchange->delay_wgrad;
   c->shared_expert_overlap = combination.exchange->shared_expert_overlap;
+  const bool crosses_domain = c->ep * c->etp > question.rates.domain_gpus;
+  c->num_sms = crosses_domain ? combination.exchange->network_sms : combination.exchange->num_sms;
   c->graphs = combination.graphs->impl;
   c->graph_modules = ModulesBeside(*combination.exchange, *combination.graphs);
   c->recompute = RecomputeMode::kNone;

@@ -59,6 +59,8 @@ struct Exchange {
   int64_t max_span = 0;
   int64_t min_span = 0;                // nor smaller: where an overlap is known to cost more than it hides
   bool shared_expert_overlap = false;  // excluded by ep_overlap
+  // What a flex backend takes, inside an NVLink domain and between several: its buffers hang on it. 0: its default.
+  uint16_t num_sms = 0, network_sms = 0;
 };
 struct Graphs {
   GraphImpl impl = GraphImpl::kNone;

@@ -200,17 +200,18 @@ void CheckBackend(Deliberation& d) {
 
 // How many SMs the backend takes by what was published.
 Value PublishedSms(bool hybridep, D d, Why* why) {
+  const Value sms(decide::PublishedSms(hybridep, d.f.ep_crosses_domain));
   if (hybridep && d.f.ep_crosses_domain) {
     why->reason = "the network is the bound: twice the SMs moved no more of it, and what they leave computes";
     why->basis = Basis::kMeasured;
     why->citations = {evidence::kHybridepNetworkSms};
-    return Value(evidence::kNetworkSms);
+    return sms;
   }
   why->reason = hybridep ? "the count that the performance harness uses; 16 to 32 is the range worth sweeping"
                          : "DeepEP's default; worth a sweep once dispatch shows in the profile";
   why->basis = Basis::kRecipes;
   why->citations = {hybridep ? evidence::kHybridepHarnessSms : evidence::kDeepepDefaultSms, evidence::kDispatcherGuide};
-  return Value(hybridep ? 32 : 20);
+  return sms;
 }
 
 // The published count, unless a probe tells it from the best.
@@ -370,6 +371,11 @@ void ChooseDispatcher(Deliberation& d) {
 }
 
 }  // namespace
+
+int PublishedSms(bool hybridep, bool crosses_domain) {
+  if (!hybridep) return 20;
+  return crosses_domain ? evidence::kNetworkSms : 32;
+}
 
 void DecideDispatcher(Deliberation& d) {
   if (!d.f.moe) return;

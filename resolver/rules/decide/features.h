@@ -72,6 +72,10 @@ Features ExtractFeatures(const NormalizedIntent& intent, const std::optional<Mod
 bool DeepepRuns(const Features& features, const GpuSystem& gpu);
 bool HybridepRuns(const Features& features, const GpuSystem& gpu);
 
+// How many SMs a flex backend takes by what was published, over a network where its experts are spread over several
+// NVLink domains.
+int PublishedSms(bool hybridep, bool crosses_domain);
+
 // Whether HybridEP's routing map is as small as the largest that was published over a network; inside an NVLink domain
 // nothing is said against any.
 bool HybridepMapFits(const Features& features);
