@@ -343,10 +343,13 @@ absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnap
       taken = taken || with_all;
     }
     if (!taken) continue;
-    const bool open = std::find(others.begin(), others.end(), Dispatcher::kAllToAll) != others.end();
-    if (!open && ReopensAllToAll(intent, *plan, search.base.dispatcher, others[i])) {
+    const auto open = [&](Dispatcher other) { return std::find(others.begin(), others.end(), other) != others.end(); };
+    const Dispatcher was = search.base.dispatcher;
+    if (!open(Dispatcher::kAllToAll) && ReopensAllToAll(intent, *plan, was, others[i])) {
       others.push_back(Dispatcher::kAllToAll);
     }
+    // Beside what the forecast chose with the new one it may be better again.
+    if (!open(was)) others.push_back(was);
     Prepare(*plan, room, &search);
   }
   return absl::OkStatus();

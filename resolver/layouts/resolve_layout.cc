@@ -98,6 +98,14 @@ GivenKnobs WeighedKnobs(const ResolvedPlan& plan) {
     if (decision.rule_id == kExecutionDecision && decision.env_var.empty())
       knobs.emplace_back(decision.knob, decision.value);
   }
+  // Modules alone would leave open whether anything is computed again.
+  const auto has = [&](Knob knob) {
+    return std::any_of(knobs.begin(), knobs.end(), [&](const auto& given) { return given.first == knob; });
+  };
+  const bool decided = plan.decided.config.origin(K::recompute_granularity) == Origin::kDecided;
+  if (decided && has(K::recompute_modules) && !has(K::recompute_granularity)) {
+    knobs.emplace_back(K::recompute_granularity, plan.decided.config.Get(K::recompute_granularity));
+  }
   return knobs;
 }
 
