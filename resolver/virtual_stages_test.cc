@@ -122,6 +122,31 @@ TEST(VirtualStages, AreRankedAsTheyAreExecuted) {
 }
 
 // The stages of an open layout are searched anew where a fix of its plan is tried, with a TP that nobody said.
+// More memory may be slower in a bring-up, but never less plain.
+TEST(VirtualStages, AreLeftOutOfABringUpWhereItStarts) {
+  v1::ResolveConfigRequest request = Question("step-3", "a100-sxm-80gb", 64, 128, "megatron-lm");
+  request.set_stage(v1::STAGE_BRING_UP);
+  request.mutable_layout()->set_tensor_model_parallel_size(8);
+  request.mutable_layout()->set_pipeline_model_parallel_size(2);
+  request.mutable_layout()->set_expert_model_parallel_size(16);
+  request.mutable_software()->set_te_version("2.12.0");
+  const auto stages_of = [](const v1::ResolveConfigResponse& answer) {
+    EXPECT_EQ(answer.outcome(), v1::OUTCOME_RESOLVED);
+    for (const v1::Decision& decision : answer.decisions()) {
+      if (decision.name() == "virtual_pipeline_model_parallel_size") return decision;
+    }
+    ADD_FAILURE() << "no decision about virtual stages";
+    return v1::Decision();
+  };
+  const v1::Decision needed = stages_of(Answer(request));
+  EXPECT_GT(needed.value().int_value(), 1);
+  EXPECT_NE(needed.reason().find("no pipeline without virtual stages starts"), std::string::npos) << needed.reason();
+  request.mutable_hardware()->mutable_fabric()->set_hbm_bytes(int64_t{120} << 30);
+  const v1::Decision left_out = stages_of(Answer(request));
+  EXPECT_EQ(left_out.value().int_value(), 0);
+  EXPECT_NE(left_out.reason().find("after the run is correct"), std::string::npos) << left_out.reason();
+}
+
 TEST(VirtualStages, AreSearchedWithoutATensorParallelSize) {
   v1::ResolveConfigRequest request = Question("mt-nlg-530b", "l40s", 512, 128, "megatron-lm");
   request.mutable_layout()->clear_pipeline_model_parallel_size();

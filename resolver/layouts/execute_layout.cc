@@ -95,10 +95,15 @@ bool LeaveOut(const Candidate& refused, ExecutionSpace* space) {
   return space->exchanges.size() > 1 && std::erase_if(space->exchanges, is_exchange) > 0;
 }
 
-// Nothing to weigh: no forecast, something that no execution mends, the plainest way is asked for, or a profile of the
-// run itself speaks.
+// A bring-up asks for the plainest way: of a flex dispatcher, which is the caller's own word there, the backend alone
+// is weighed.
+bool Plainest(const ResolvedPlan& plan) { return plan.intent.stage == Stage::kBringUp; }
+
+bool OnFlex(const ResolvedPlan& plan) { return plan.decided.config.Get(K::moe_token_dispatcher_type).text() == "flex"; }
+
+// Nothing to weigh: no forecast, something that no execution mends, or a profile of the run itself speaks.
 bool Closed(const ResolvedPlan& plan) {
-  if (plan.step == nullptr || plan.intent.stage == Stage::kBringUp || plan.intent.profile.has_value()) return true;
+  if (plan.step == nullptr || plan.intent.profile.has_value() || (Plainest(plan) && !OnFlex(plan))) return true;
   return std::any_of(plan.run.findings.begin(), plan.run.findings.end(), [](const Finding& finding) {
     return finding.severity == Severity::kError && finding.area != "fit";
   });
@@ -241,7 +246,7 @@ absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSna
 absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                              ExecutionSearch* search, ResolvedPlan* plan) {
   std::vector<Knob> weighed;
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMostRounds && !Plainest(*plan); ++round) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(const bool changed, WeighOnce(intent, evidence, room, &weighed, search, plan));
     if (changed) continue;
     search->question.execution = search->all;

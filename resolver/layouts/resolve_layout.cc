@@ -158,12 +158,30 @@ absl::Status ShareExecution(const VirtualStageSearch& search, const NormalizedIn
   return absl::OkStatus();
 }
 
+// A bring-up is about whether the run is right: it has virtual stages, a part more that can be wrong, only where no
+// pipeline without them starts, however much faster they are.
+constexpr char kPlainPipeline[] = "bring-up: virtual stages come after the run is correct; the stage tune weighs them";
+constexpr char kNoPlainPipeline[] = "bring-up: no pipeline without virtual stages starts; of these the search's choice";
+
+// Of a bring-up whose virtual stages are open.
+void SayStages(const char* why, ResolvedPlan* plan) {
+  Decision* const decision = DecisionOf(K::virtual_pipeline_model_parallel_size, plan);
+  decision->rule_id = kLayoutDecision;
+  decision->reason = why;
+  decision->basis = Basis::kGuidance;
+  decision->value = plan->run.config.Get(K::virtual_pipeline_model_parallel_size);
+}
+
 }  // namespace
 
 absl::StatusOr<ResolvedPlan> ResolveLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
-  if (intent.stage == Stage::kBringUp) {  // which asks for the plainest way that runs
+  const bool bring_up = intent.stage == Stage::kBringUp;
+  if (bring_up) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plain, ExecuteLayout(intent, evidence));
-    if (Launchable(plain)) return plain;
+    if (Launchable(plain)) {
+      if (VirtualStagesAreOpen(intent)) SayStages(kPlainPipeline, &plain);
+      return plain;
+    }
   }
   VirtualStageSearch search(intent);
   const std::vector<int64_t> counts = search.AsDecided();
@@ -189,6 +207,7 @@ absl::StatusOr<ResolvedPlan> ResolveLayout(const NormalizedIntent& intent, const
   FLIGHTPLAN_RETURN_IF_ERROR(ShareExecution(search, intent, evidence, &plans));
   ResolvedPlan best = std::move(FewestStagesOfTheFastest(plans).plan);
   MarkDecided(K::virtual_pipeline_model_parallel_size, kLayoutDecision, kLeftOpen, &best);
+  if (bring_up) SayStages(kNoPlainPipeline, &best);
   best.intent.layout = intent.layout;
   return best;
 }

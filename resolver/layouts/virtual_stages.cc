@@ -17,21 +17,6 @@ using K = Knob;
 // Each may go through the whole pipeline, whose decisions may settle one otherwise than the search would.
 constexpr size_t kMostFound = 24;
 
-bool Open(const NormalizedIntent& intent) {
-  const LayoutWish& layout = intent.layout;
-  const std::optional<Value> pinned = PinOf(intent, K::pipeline_model_parallel_size);
-  const int64_t pp = layout.pipeline_model_parallel_size.value_or(pinned.has_value() ? pinned->integer() : 1);
-  if (pp <= 1 || layout.virtual_pipeline_model_parallel_size.has_value() ||
-      layout.pipeline_model_parallel_layout.has_value() || intent.model.hybrid_layer_pattern.has_value()) {
-    return false;
-  }
-  for (Knob knob : {K::virtual_pipeline_model_parallel_size, K::num_layers_per_virtual_pipeline_stage,
-                    K::num_virtual_stages_per_pipeline_rank, K::pipeline_model_parallel_layout}) {
-    if (PinOf(intent, knob).has_value()) return false;
-  }
-  return true;
-}
-
 // The other sizes as a question without a search has them.
 NormalizedIntent WithGivenSizes(NormalizedIntent intent) {
   LayoutWish& layout = intent.layout;
@@ -46,8 +31,23 @@ NormalizedIntent WithGivenSizes(NormalizedIntent intent) {
 
 }  // namespace
 
+bool VirtualStagesAreOpen(const NormalizedIntent& intent) {
+  const LayoutWish& layout = intent.layout;
+  const std::optional<Value> pinned = PinOf(intent, K::pipeline_model_parallel_size);
+  const int64_t pp = layout.pipeline_model_parallel_size.value_or(pinned.has_value() ? pinned->integer() : 1);
+  if (pp <= 1 || layout.virtual_pipeline_model_parallel_size.has_value() ||
+      layout.pipeline_model_parallel_layout.has_value() || intent.model.hybrid_layer_pattern.has_value()) {
+    return false;
+  }
+  for (Knob knob : {K::virtual_pipeline_model_parallel_size, K::num_layers_per_virtual_pipeline_stage,
+                    K::num_virtual_stages_per_pipeline_rank, K::pipeline_model_parallel_layout}) {
+    if (PinOf(intent, knob).has_value()) return false;
+  }
+  return true;
+}
+
 VirtualStageSearch::VirtualStageSearch(const NormalizedIntent& intent) {
-  if (!Open(intent)) return;
+  if (!VirtualStagesAreOpen(intent)) return;
   open_ = PrepareSearch(WithGivenSizes(intent), &search_).ok() && search_.question.rates.known;
   search_.question.keep = kMostFound;
   // As it will be executed: another split of the layers is a word of its own.

@@ -10,8 +10,10 @@
 
 namespace flightplan {
 
-// Ranks the numbers of virtual stages of one pipeline, where the question gives one of several ranks and nothing about
-// how it is cut (VPP 1 is a word). What else is open counts as 1.
+// The question gives a pipeline of several ranks and nothing about how it is cut (VPP 1 is a word).
+bool VirtualStagesAreOpen(const NormalizedIntent& intent);
+
+// Ranks the numbers of virtual stages of one pipeline, where they are open. What else is open counts as 1.
 class VirtualStageSearch {
  public:
   explicit VirtualStageSearch(const NormalizedIntent& intent);

@@ -8,6 +8,9 @@
 //   backends   one more installed dispatcher backend does not make the step longer
 //   memory     nor does a GPU with more memory
 //   released   nor does a pin that is taken back: of EP overlap, of a flex dispatcher's backend
+//   plainer    of these three in a bring-up, which prefers what leaves out more of the parts that come after the run is
+//              correct, and only then the shorter step: a freedom adds none, and where it takes none the step is not
+//              longer
 //   story      no next step is about a knob whose decision says that evidence settles it, or whose A/B is open
 //
 // "Longer" is by our own forecast and more than 1 %; where evidence settled one of the two choices against the forecast
@@ -20,11 +23,13 @@
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/estimate/memory.h"
@@ -43,6 +48,14 @@ constexpr const char* kExecution[] = {
     "moe_token_dispatcher_type", "moe_flex_dispatcher_backend", "overlap_moe_expert_parallel_comm",
     "recompute_granularity",     "recompute_modules",           "cuda_graph_impl",
     "cuda_graph_modules"};
+
+// What the decisions leave out of a bring-up, where that starts.
+constexpr const char* kLaterParts[] = {"overlap_moe_expert_parallel_comm",
+                                       "moe_shared_expert_overlap",
+                                       "moe_permute_fusion",
+                                       "overlap_grad_reduce",
+                                       "overlap_param_gather",
+                                       "tp_comm_overlap"};
 
 struct Tally {
   int64_t asked = 0, by_evidence = 0, broken = 0;
@@ -188,6 +201,21 @@ bool ByEvidence(const v1::ResolveConfigResponse& a, const v1::ResolveConfigRespo
   return false;
 }
 
+// The parts of the answer that come after the run is correct.
+std::set<std::string> LaterPartsOf(const v1::ResolveConfigResponse& answer) {
+  std::set<std::string> parts;
+  if (SizeOf(answer, "virtual_pipeline_model_parallel_size") > 1) parts.insert("virtual stages");
+  const v1::KnobValue* const dispatcher = ValueOf(answer, "moe_token_dispatcher_type");
+  if (dispatcher != nullptr && dispatcher->string_value() == "flex") parts.insert("flex dispatcher");
+  const v1::KnobValue* const graphs = ValueOf(answer, "cuda_graph_impl");
+  if (graphs != nullptr && !graphs->string_value().empty() && graphs->string_value() != "none") parts.insert("graphs");
+  for (const char* knob : kLaterParts) {
+    const v1::KnobValue* const value = ValueOf(answer, knob);
+    if (value != nullptr && value->bool_value()) parts.insert(knob);
+  }
+  return parts;
+}
+
 void Pin(const char* knob, const char* value, v1::ResolveConfigRequest* request) {
   v1::KnobSetting& pin = *request->add_pinned_knobs();
   pin.set_name(knob);
@@ -208,11 +236,9 @@ class Checker {
     ++answered_;
     CheckPinned(request, *answer);
     CheckMemory(request, *answer);
-    if (request.stage() != v1::STAGE_BRING_UP) {  // which takes the plainest of all on purpose
-      CheckBackends(request);
-      CheckReleased(request);
-      CheckReleasedBackend(request);
-    }
+    CheckBackends(request);
+    CheckReleased(request);
+    CheckReleasedBackend(request);
     CheckStory(request, *answer);
     if (doors) CheckDoors(request);
   }
@@ -239,12 +265,24 @@ class Checker {
     if (!differ.empty()) std::printf("    %s\n", differ.c_str());
   }
 
-  // `freer` leaves at least what `request` leaves; its answer may not be slower.
-  void Compare(const std::string& law, const v1::ResolveConfigResponse& answer, const v1::ResolveConfigRequest& freer,
+  // `freer` leaves at least what the answer's request leaves: its answer may not be slower, nor in a bring-up less
+  // plain.
+  void Compare(const std::string& of, const v1::ResolveConfigResponse& answer, const v1::ResolveConfigRequest& freer,
                const std::string& what) {
     const std::optional<v1::ResolveConfigResponse> other = Answer(freer);
     if (!other.has_value() || !LeavesRoom(answer)) return;
+    const bool bring_up = freer.stage() == v1::STAGE_BRING_UP;
+    const std::string law = bring_up ? "plainer" : of;
     ++tallies_[law].asked;
+    if (bring_up && Runs(*other)) {
+      const std::set<std::string> parts = LaterPartsOf(answer), left = LaterPartsOf(*other);
+      if (!std::includes(parts.begin(), parts.end(), left.begin(), left.end())) {
+        Break(law, freer, absl::StrCat(what, ": ", absl::StrJoin(parts, ", "), " -> ", absl::StrJoin(left, ", ")),
+              Differences(answer, *other));
+        return;
+      }
+      if (left.size() < parts.size()) return;
+    }
     if (Runs(*other) && StepOf(*other) <= StepOf(answer) * (1 + kLonger)) return;
     const int64_t domain = questions_.DomainOf(freer.hardware().gpu());
     const bool as_ranked = RankedOf(*other, freer, domain) <= RankedOf(answer, freer, domain) * (1 + kLonger);

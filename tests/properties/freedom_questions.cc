@@ -26,6 +26,11 @@ constexpr KnownQuestion kKnownQuestions[] = {
     {"step-3.5-flash", "h200-sxm", 128, 4096, 256, "megatron-bridge", 1, 1, 0, 32, v1::STAGE_TUNE, true},
     {"gpt-oss-120b", "a800-sxm-80gb", 128, 8192, 128, "megatron-bridge", 1, 1, 0, 32, v1::STAGE_TUNE, false},
     {"step-3", "rtx-pro-6000-server", 256, 4096, 512, "megatron-lm", 8, 2, 2, 16, v1::STAGE_TUNE, false},
+    {"step-3", "a100-sxm-80gb", 64, 16384, 128, "megatron-lm", 8, 2, 0, 16, v1::STAGE_BRING_UP, true},
+    {"glm-4.6", "l40s", 128, 4096, 128, "megatron-bridge", 2, 4, 0, 32, v1::STAGE_BRING_UP, true},
+    {"ernie-4.5-300b-a47b", "gb200-nvl16-or-partial", 256, 4096, 256, "megatron-lm", 1, 8, 4, 4, v1::STAGE_TUNE, true},
+    {"qwen3.5-35b-a3b", "h200-sxm", 256, 4096, 512, "megatron-lm", 4, 4, 0, 8, v1::STAGE_TUNE, true},
+    {"qwen2-57b-a14b", "a100-sxm-80gb", 64, 4096, 512, "megatron-lm", 1, 4, 0, 8, v1::STAGE_TUNE, false},
     {"qwen3.5-122b-a10b", "h20-sxm-96gb", 128, 16384, 256, "megatron-bridge", 1, 2, 0, 8, v1::STAGE_TUNE, false},
 };
 
