@@ -24,7 +24,8 @@ using testing::SetSizes;
 using testing::StepUs;
 using testing::Training;
 
-// What the answer took from the image of its stack: "te=2.17.1 dispatchers=deepep,hybridep"; empty: nothing.
+// What the answer took from the image of its stack: "te=2.17.1 torch=2.13.0a0 dispatchers=deepep,hybridep"; empty:
+// nothing.
 std::string TakenFromImage(const v1::ResolveConfigRequest& request) {
   const v1::ResolveConfigResponse answer = Resolved(request);
   const v1::Finding* const image = FindFinding(answer.findings(), "decide.software-from-image");
@@ -34,14 +35,27 @@ std::string TakenFromImage(const v1::ResolveConfigRequest& request) {
   });
 }
 
+// The image says which PyTorch there is: a note about it is for those who must do something.
+TEST(SoftwareFromImage, LeavesNothingToAskAboutTorch) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  for (const char* const release : {"0.15", "0.16", "0.19", ""}) {
+    request.mutable_target()->set_version(release);
+    const v1::ResolveConfigResponse answer = Resolved(request);
+    EXPECT_EQ(FindFinding(answer.findings(), "launch.numa-binding"), nullptr) << release;
+    EXPECT_EQ(FindFinding(answer.findings(), "ep-overlap.torch-2.6"), nullptr) << release;
+  }
+}
+
 TEST(DispatcherBackends, AreThoseOfTheImageWhereNotSaid) {
   v1::ResolveConfigRequest request = DeepSeekOnH100();
-  EXPECT_EQ(TakenFromImage(request), "te=2.17.1 dispatchers=deepep,hybridep");
+  EXPECT_EQ(TakenFromImage(request), "te=2.17.1 torch=2.13.0a0 dispatchers=deepep,hybridep");
   request.mutable_target()->set_version("0.15");
-  EXPECT_EQ(TakenFromImage(request), "te=2.9.0 dispatchers=deepep");
+  EXPECT_EQ(TakenFromImage(request), "te=2.9.0 torch=2.9.0a0 dispatchers=deepep");
   request.mutable_hardware()->set_gpu("a100-sxm-80gb");  // the image's DeepEP is built for Hopper and later
-  EXPECT_EQ(TakenFromImage(request), "te=2.9.0");
+  EXPECT_EQ(TakenFromImage(request), "te=2.9.0 torch=2.9.0a0");
   request.mutable_software()->set_te_version("2.8.0");
+  EXPECT_EQ(TakenFromImage(request), "torch=2.9.0a0");
+  request.mutable_software()->set_torch_version("2.8.0");
   EXPECT_EQ(TakenFromImage(request), "");
   request.mutable_hardware()->set_gpu("h100-sxm");
   request.mutable_software()->mutable_dispatchers();  // the caller's word: none

@@ -7,7 +7,9 @@ import shape
 
 BACKENDS = ("deepep", "hybridep", "ncclep")
 VERSION = shape.matching(r"\d+(\.\d+)+", "a version such as \"2.17.1\"")
-IMAGE = {"stack": shape.text, "release": shape.text, "te": VERSION, "backends": shape.list_of(shape.one_of(BACKENDS)),
+BUILD = shape.matching(r"\d+(\.\d+)+(a\d+)?", "a version such as \"2.13.0a0\"")
+IMAGE = {"stack": shape.text, "release": shape.text, "te": VERSION, "torch": BUILD,
+         "backends": shape.list_of(shape.one_of(BACKENDS)),
          "compute": shape.number(7, 99), "source": shape.list_of(shape.matching(r"[^:]+:[^:]+:\d+", "repository:file:line"))}
 
 
@@ -37,9 +39,9 @@ def main(source, target):
     out.append("constexpr Image kImages[] = {")
     for at, row in enumerate(rows):
         backends = "kBackends%d" % at if row["backends"] else "{}"
-        out.append("    {%s, %d, %s, %s, %d, %s}," % (
-            json.dumps(row["stack"]), releases.number(row["release"]), json.dumps(row["te"]), backends, row["compute"],
-            json.dumps(", ".join(row["source"]))))
+        out.append("    {%s, %d, %s, %s, %s, %d, %s}," % (
+            json.dumps(row["stack"]), releases.number(row["release"]), json.dumps(row["te"]), json.dumps(row["torch"]), backends,
+            row["compute"], json.dumps(", ".join(row["source"]))))
     out += ["};", "", "}  // namespace", "", "absl::Span<const Image> Images() { return kImages; }", "",
             "}  // namespace flightplan", ""]
     with open(target, "w", encoding="utf-8") as file:

@@ -22,6 +22,11 @@ void AssumeImage(const v1::SoftwareStack& said, NormalizedIntent* intent) {
     env.te_stated = true;
     assumed.push_back({"te", Value(std::string(image->te))});
   }
+  if (!said.has_torch_version()) {
+    env.torch = Version::Parse(image->torch);
+    env.torch_stated = true;
+    assumed.push_back({"torch", Value(std::string(image->torch))});
+  }
   if (!said.has_dispatchers() && env.cc_major >= image->compute && !image->backends.empty()) {
     for (const absl::string_view backend : image->backends) env.capabilities.emplace(backend);
     assumed.push_back({"dispatchers", Value(absl::StrJoin(image->backends, ","))});

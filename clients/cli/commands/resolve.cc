@@ -130,9 +130,12 @@ std::string TakenFromImage(v1::ResolveConfigResponse* response) {
   if (!image.has_value()) return "";
   std::vector<std::string> taken, flags;
   for (const v1::KnobSetting& fact : image->observed()) {
-    const bool te = fact.name() == "te";
-    taken.push_back(absl::StrCat(te ? "TE " : "", absl::StrReplaceAll(fact.value().string_value(), {{",", " and "}})));
-    flags.push_back(te ? "--te" : "--capability");
+    const bool te = fact.name() == "te", torch = fact.name() == "torch";
+    taken.push_back(absl::StrCat(te      ? "TE "
+                                 : torch ? "PyTorch "
+                                         : "",
+                                 absl::StrReplaceAll(fact.value().string_value(), {{",", " and "}})));
+    flags.push_back(te ? "--te" : torch ? "--torch" : "--capability");
   }
   return absl::StrCat(absl::StrJoin(taken, ", "), " as in ", response->target(), "'s own image (",
                       absl::StrJoin(flags, ", "), ")");
