@@ -27,7 +27,9 @@ const Rule kRules[] = {
          [](F f) {
            return f.is(K::optimizer_fp8_recipe, "mxfp8") && !f.on(K::optimizer_reuse_grad_buf_for_mxfp8_param_ag);
          },
-     .needs = "MXFP8 keeps a second copy of the parameters unless the gradient buffer is reused for the all-gather"},
+     .needs = "MXFP8 keeps a second copy of the parameters unless the gradient buffer is reused for the all-gather",
+     // As Bridge's recipe has it (training/mixed_precision.py).
+     .fixes = {{{K::fp8_param_gather, true}, {K::optimizer_reuse_grad_buf_for_mxfp8_param_ag, true}}}},
     {.id = "opt.reuse-grad-buf-vs-step-overlap",
      .cli_id = "opt.opgos-vs-mxfp8-reuse",
      .area = "dp-overlap",
