@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/str_format.h"
 #include "resolver/catalog/memory_coefficients.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/evidence.h"
@@ -234,5 +235,11 @@ double Reserved(const Features& features, const StageBytes& bytes) {
 }
 
 bool Fits(const Features& features, double bytes) { return !features.memory_known || bytes <= features.capacity; }
+
+std::string KeptFree(const Features& features) {
+  constexpr double kGib = 1u << 30;
+  const double kept = memory::kHeadroomBytes.value;
+  return absl::StrFormat("%.0f of %.0f GiB kept free", kept / kGib, (features.capacity + kept) / kGib);
+}
 
 }  // namespace flightplan::decide

@@ -109,4 +109,7 @@ double Reserved(const Features& features, const StageBytes& bytes);
 // Whether so many reserved bytes leave room for communicators, contexts and dispatch buffers.
 bool Fits(const Features& features, double bytes);
 
+// What these are, in words: "6 of 95 GiB kept free". The GPU's memory is known.
+std::string KeptFree(const Features& features);
+
 }  // namespace flightplan::decide

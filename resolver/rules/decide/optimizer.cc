@@ -16,8 +16,8 @@ Finding DoesNotFit(const Deliberation& d, double bytes) {
   finding.severity = Severity::kWarning;
   finding.verdict = Verdict::kAdvice;
   finding.stage = "decide";
-  finding.seen = absl::StrFormat("about %.0f GiB a GPU by the closed formulas, %.0f GiB usable on %s",
-                                 bytes / (1u << 30), d.f.capacity / (1u << 30), d.intent.gpu.name);
+  finding.seen = absl::StrFormat("about %.0f GiB a GPU by the closed formulas, %s on %s", bytes / (1u << 30),
+                                 KeptFree(d.f), d.intent.gpu.name);
   finding.needs = "a layout that splits the model further (more PP, EP or TP), or fewer tokens in a microbatch";
   return finding;
 }

@@ -60,8 +60,8 @@ bool OffloadInstead(Deliberation& d) {
   if (wanted < 1 || wanted >= static_cast<double>(layers)) return false;
   d.Choose(K::cpu_offloading, true,
            {.rule_id = kOffloadRule,
-            .reason = absl::StrCat("about ", Gib(need), " by the closed formulas, ", Gib(f.capacity),
-                                   " usable; recompute would gather sharded weights again"),
+            .reason = absl::StrCat("about ", Gib(need), " by the closed formulas, ", KeptFree(f),
+                                   "; recompute would gather sharded weights again"),
             .basis = Basis::kEstimate,
             .citations = {"Megatron-Bridge@067f987df perf_recipes/llama: FSDP with 5 to 40 offloaded layers"}});
   d.Follow(K::cpu_offloading_num_layers, static_cast<int64_t>(wanted), K::cpu_offloading, kOffloadRule,
@@ -154,12 +154,11 @@ Relief FindRelief(D d, double without) {
 }
 
 // The knob stays at its default, off; the reason is worth stating.
-void ChooseNone(Deliberation& d, double without) {
+void ChooseNone(Deliberation& d) {
   d.Choose(
       K::recompute_granularity, Value(),
       {.rule_id = kRule,
-       .reason = d.f.memory_known ? absl::StrCat("fits without: about ", Gib(without), " by the closed formulas, of ",
-                                                 Gib(d.f.capacity), " usable")
+       .reason = d.f.memory_known ? absl::StrCat("fits without by the closed formulas, ", KeptFree(d.f))
                                   : std::string("this GPU's memory size is not published, so no need for it is known"),
        .basis = Basis::kEstimate});
 }
@@ -204,7 +203,7 @@ void ChooseFull(Deliberation& d, std::string reason) {
 }
 
 void ChooseModules(Deliberation& d, const Relief& relief, std::string reason) {
-  absl::StrAppend(&reason, "; about ", Gib(relief.bytes), " with these modules");
+  absl::StrAppend(&reason, Fits(d.f, relief.bytes) ? "; these modules make room" : "; these modules free most");
   d.Choose(K::recompute_granularity, Value("selective"),
            {.rule_id = kRule,
             .reason = std::move(reason),
@@ -232,12 +231,12 @@ void DecideRecompute(Deliberation& d) {
   }
   if (!d.recompute_needed) {
     const bool habit = d.f.pp > 1 && UpProjectionIsHabit(d.intent, d.f.candidate);
-    return habit && d.open(K::recompute_modules) ? ChooseUpProjection(d) : ChooseNone(d, without);
+    return habit && d.open(K::recompute_modules) ? ChooseUpProjection(d) : ChooseNone(d);
   }
   if (OffloadInstead(d)) return;
   const Relief relief = FindRelief(d, without);
   d.footprint_bytes = relief.bytes;
-  std::string reason = absl::StrCat("about ", Gib(without), " by the closed formulas, ", Gib(d.f.capacity), " usable");
+  std::string reason = absl::StrCat("about ", Gib(without), " without it by the closed formulas, ", KeptFree(d.f));
   if (relief.full) return ChooseFull(d, std::move(reason));
   ChooseModules(d, relief, std::move(reason));
 }
