@@ -9,7 +9,7 @@ namespace flightplan {
 struct Image {
   absl::string_view stack;
   int release = 0;
-  absl::string_view te;                          // Transformer Engine
+  absl::string_view te;  // Transformer Engine
   absl::string_view torch;
   absl::Span<const absl::string_view> backends;  // of the flex dispatcher
   int compute = 0;                               // the oldest compute capability that these are built for
