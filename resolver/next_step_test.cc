@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "tests/support/answers.h"
 #include "tests/support/requests.h"
@@ -70,20 +72,84 @@ TEST(NextStep, MayBeABetterSplitOfTheLayers) {
   EXPECT_NEAR(StepUs(after) / StepUs(before) - 1, split->expected_step_ratio().value(), 0.005);
 }
 
-// FP8 comes last: where compute is the wall and nothing else gains, and never without a word about the numerics.
-TEST(NextStep, IsFp8WhereNothingElseGains) {
-  v1::ResolveConfigRequest request = Training("llama-3.1-70b", "b200", 64, 4096, 512);
+v1::ResolveConfigRequest Llama70bOn(const char* gpu) {
+  v1::ResolveConfigRequest request = Training("llama-3.1-70b", gpu, 64, 4096, 512);
   request.mutable_software()->set_te_version("2.12.0");
   SetSizes({.tp = 2, .pp = 4, .vpp = 1}, &request);
-  const auto next = [&](v1::Stage stage) {
-    request.set_stage(stage);
-    const v1::ResolveConfigResponse answer = Resolved(request);
-    const v1::Finding* const found = FindFinding(answer.findings(), "decide.next-step");
-    return found == nullptr ? std::string() : found->needs();
-  };
-  const std::string needs = next(v1::STAGE_TUNE);
-  EXPECT_TRUE(absl::StrContains(needs, "fp8_recipe=mxfp8") && absl::StrContains(needs, "numerics")) << needs;
-  EXPECT_FALSE(absl::StrContains(next(v1::STAGE_BRING_UP), "fp8"));
+  return request;
+}
+
+// What the list of next steps offers beside the first, in its order: "decide.next-step-pipeline". `last`: the finding
+// that stands last.
+std::vector<std::string> NextSteps(const v1::ResolveConfigRequest& request, v1::Finding* last = nullptr) {
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  std::vector<std::string> ids;
+  for (const v1::Finding& finding : answer.findings()) {
+    if (finding.area() != "next-step") continue;
+    ids.push_back(finding.rule_id());
+    if (last != nullptr) *last = finding;
+  }
+  return ids;
+}
+
+std::string Setting(const v1::Finding& finding, const std::string& name) {
+  if (finding.fixes().empty()) return "";
+  for (const v1::KnobSetting& knob : finding.fixes(0).knobs()) {
+    if (knob.name() == name) return knob.value().string_value();
+  }
+  return "";
+}
+
+bool Holds(const std::vector<std::string>& ids, absl::string_view id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+// FP8 comes last, by the GPU's own recipe, and never without a word about the numerics.
+TEST(NextStep, IsFp8LastOfAll) {
+  v1::ResolveConfigRequest request = Llama70bOn("b200-sxm");
+  v1::Finding finding;
+  std::vector<std::string> steps = NextSteps(request, &finding);
+  ASSERT_FALSE(steps.empty());
+  EXPECT_EQ(steps.back(), "decide.next-step-precision");
+  EXPECT_EQ(Setting(finding, "fp8_recipe"), "mxfp8");
+  EXPECT_TRUE(finding.fixes(0).changes_convergence());
+  EXPECT_TRUE(absl::StrContains(finding.needs(), "numerics")) << finding.needs();
+  request = Llama70bOn("h100-sxm");
+  request.mutable_layout()->set_tensor_model_parallel_size(4);  // room for a second copy of the parameters
+  steps = NextSteps(request, &finding);
+  ASSERT_FALSE(steps.empty());
+  EXPECT_EQ(steps.back(), "decide.next-step-precision");
+  EXPECT_EQ(Setting(finding, "fp8_recipe"), "blockwise");
+}
+
+TEST(NextStep, IsNotFp8WhereThatWouldNotRunOrWasSpokenOf) {
+  constexpr char kPrecision[] = "decide.next-step-precision";
+  EXPECT_FALSE(Holds(NextSteps(Llama70bOn("a100-sxm-80gb")), kPrecision));
+  v1::ResolveConfigRequest request = Llama70bOn("b200-sxm");
+  request.set_stage(v1::STAGE_BRING_UP);
+  EXPECT_FALSE(Holds(NextSteps(request), kPrecision));
+  request = Llama70bOn("b200-sxm");
+  request.mutable_software()->set_te_version("1.13.0");  // before MXFP8
+  EXPECT_FALSE(Holds(NextSteps(request), kPrecision));
+  request = Llama70bOn("b200-sxm");
+  request.mutable_workload()->set_precision("mxfp8");
+  EXPECT_FALSE(Holds(NextSteps(request), kPrecision));
+  request = Llama70bOn("b200-sxm");
+  request.add_pinned_knobs()->set_name("fp8");
+  EXPECT_FALSE(Holds(NextSteps(request), kPrecision));
+}
+
+// The caller's stages stay, and what they cost is said; what a search chose is not weighed again.
+TEST(NextStep, IsAnotherPipelineWhereTheStagesWereGiven) {
+  constexpr char kPipeline[] = "decide.next-step-pipeline";
+  v1::ResolveConfigRequest request = Llama70bOn("h100-sxm");
+  request.mutable_workload()->set_global_batch_size(128);  // few microbatches: a bubble
+  EXPECT_TRUE(Holds(NextSteps(request), kPipeline));
+  v1::ResolveConfigRequest open = request;
+  open.mutable_layout()->clear_virtual_pipeline_model_parallel_size();
+  EXPECT_FALSE(Holds(NextSteps(open), kPipeline));
+  request.mutable_workload()->set_global_batch_size(8192);  // no bubble
+  EXPECT_FALSE(Holds(NextSteps(request), kPipeline));
 }
 
 // No sentence of the answer, and no side of its A/B, puts attention's graphs beside EP overlap.

@@ -165,9 +165,9 @@ v1::ResolveConfigResponse Part(v1::ResolveConfigResponse whole, v1::AnswerView v
   whole.clear_ab_suggestions();
   whole.clear_model();
   auto* const findings = whole.mutable_findings();
-  findings->erase(std::remove_if(findings->begin(), findings->end(),
-                                 [](const v1::Finding& f) { return f.rule_id() == "decide.next-step"; }),
-                  findings->end());
+  findings->erase(
+      std::remove_if(findings->begin(), findings->end(), [](const v1::Finding& f) { return f.area() == "next-step"; }),
+      findings->end());
   DropAdvice(findings);
   if (view == v1::ANSWER_VIEW_VERDICT) {
     whole.clear_estimate();

@@ -58,12 +58,12 @@ void AppendBlock(absl::string_view text, Style style, const Terminal& terminal, 
 }
 
 // On one line where all of them fit; else each on lines of its own, which a shell takes as they stand.
-void AppendFixes(const std::vector<std::string>& fixes, const Terminal& terminal, std::string* out) {
+void AppendFixes(absl::string_view head, const std::vector<std::string>& fixes, const Terminal& terminal,
+                 std::string* out) {
   if (fixes.empty()) return;
   const int width = terminal.width - kIndent;
-  const std::string together = absl::StrCat("fix: ", terminal.Shown(absl::StrJoin(fixes, "   or   ")));
+  const std::string together = absl::StrCat(head, terminal.Shown(absl::StrJoin(fixes, "   or   ")));
   if (DisplayWidth(together) <= width) return AppendLine(together, Style::kGreen, terminal, out);
-  absl::string_view head = "fix: ";
   for (const std::string& fix : fixes) {
     for (const std::string& line : WrapShell(terminal.Shown(fix), width - DisplayWidth(head))) {
       AppendLine(absl::StrCat(head, line), Style::kGreen, terminal, out);
@@ -80,7 +80,7 @@ std::string FindingText(const v1::Finding& finding, const Spelling& spelling, bo
   const std::string head = absl::StrCat("  ", severity.word, std::string(kIndent, ' ')).substr(0, kIndent);
   std::string out = absl::StrCat(terminal.Paint(head, severity.style), body.substr(kIndent));
   if (!finding.needs().empty()) AppendBlock(absl::StrCat("needs: ", finding.needs()), Style::kPlain, terminal, &out);
-  AppendFixes(FixTexts(finding, spelling), terminal, &out);
+  AppendFixes(finding.area() == "next-step" ? "try: " : "fix: ", FixTexts(finding, spelling), terminal, &out);
   const bool source = !finding.source().text().empty() && (verbose || finding.severity() != v1::SEVERITY_INFO);
   AppendBlock(absl::StrCat("[", finding.rule_id(), "]", source ? absl::StrCat("  ", finding.source().text()) : "",
                            finding.source().field_report() ? " (field report)" : ""),

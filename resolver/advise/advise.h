@@ -5,7 +5,8 @@
 
 namespace flightplan {
 
-// Adds the one change to try next, as a finding and as an A/B pair, and what the plan's A/B pairs are expected to show.
+// Adds the one change to try next, as a finding and as an A/B pair, what else may be tried (another pipeline, FP8), and
+// what the plan's A/B pairs are expected to show.
 void Advise(ResolvedPlan* plan);
 
 }  // namespace flightplan

@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
-#include "resolver/advise/next_step.h"
+#include "resolver/advise/move.h"
 #include "resolver/estimate/effect.h"
 #include "resolver/pipeline/kept_from_deepep.h"
 

@@ -7,10 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "resolver/derive/pipeline.h"
-#include "resolver/derive/target_knobs.h"
-#include "resolver/engine/engine.h"
 #include "resolver/estimate/effect.h"
 
 namespace flightplan {
@@ -19,15 +16,14 @@ namespace {
 using K = Knob;
 
 constexpr size_t kMostJudged = 8;  // moves that the rules look at, best forecast first
-constexpr double kSmallWall = 0.03;
 
 struct Move {
-  std::vector<std::pair<Knob, Value>> changes;  // the first is what it is about, the others go with it
+  KnobChanges changes;
   StepEffect effect;
   WallShare wall{};  // that it takes from
 };
 
-// Changes that each wall's workflow tries; none touches convergence (batch, precision, routing) but the last resort.
+// Changes that each wall's workflow tries; none touches convergence (batch, precision, routing).
 class Moves {
  public:
   Moves(const NormalizedIntent& intent, const StepModel& model, const Config& config)
@@ -42,24 +38,10 @@ class Moves {
     return std::move(moves_);
   }
 
-  // Where compute is the wall and nothing else gains: the 8-bit recipe that is the GPU's usual one.
-  std::vector<Move> LastResort() {
-    const std::vector<std::string>& recipes = intent_.gpu.fp8_recipes;
-    const bool sixteen_bit = !on(K::fp8) && !on(K::fp4);
-    if (intent_.stage == Stage::kBringUp || recipes.empty() || !sixteen_bit) return {};
-    const bool mxfp8 = recipes.front() == "mxfp8";
-    const bool blockwise = std::find(recipes.begin(), recipes.end(), "blockwise") != recipes.end();
-    Try({{K::fp8, Value(mxfp8 ? "e4m3" : "hybrid")},
-         {K::fp8_recipe, Value(mxfp8       ? "mxfp8"
-                               : blockwise ? "blockwise"
-                                           : "tensorwise")}});
-    return std::move(moves_);
-  }
-
  private:
   bool on(Knob knob) const { return c_.Get(knob).truthy(); }
   int64_t size(Knob knob) const { return std::max<int64_t>(1, c_.Get(knob).integer()); }
-  void Try(std::vector<std::pair<Knob, Value>> changes) {
+  void Try(KnobChanges changes) {
     // The caller's word stands; what only goes along is named in the suggestion.
     if (c_.origin(changes.front().first) == Origin::kCaller || c_.origin(changes.front().first) == Origin::kAbsent)
       return;
@@ -68,7 +50,7 @@ class Moves {
 
   void Communication() {
     if (size(K::expert_model_parallel_size) > 1 && !on(K::overlap_moe_expert_parallel_comm)) {
-      std::vector<std::pair<Knob, Value>> overlap = {{K::overlap_moe_expert_parallel_comm, Value(true)}};
+      KnobChanges overlap = {{K::overlap_moe_expert_parallel_comm, Value(true)}};
       if (on(K::moe_shared_expert_overlap)) overlap.emplace_back(K::moe_shared_expert_overlap, Value(false));
       // The schedule cannot run the experts a second time.
       const Value& modules = c_.Get(K::recompute_modules);
@@ -148,9 +130,9 @@ class Moves {
       modules.emplace_back(module);
       Try({{K::recompute_granularity, Value("selective")}, {K::recompute_modules, Value(modules)}});
     }
-    std::vector<std::pair<Knob, Value>> full = {{K::recompute_granularity, Value("full")},
-                                                {K::recompute_method, Value("uniform")},
-                                                {K::recompute_num_layers, Value(1)}};
+    KnobChanges full = {{K::recompute_granularity, Value("full")},
+                        {K::recompute_method, Value("uniform")},
+                        {K::recompute_num_layers, Value(1)}};
     if (on(K::overlap_moe_expert_parallel_comm)) {  // excluded by it
       full.emplace_back(K::overlap_moe_expert_parallel_comm, Value(false));
       full.emplace_back(K::delay_wgrad_compute, Value(false));
@@ -179,38 +161,11 @@ class Moves {
   std::vector<Move> moves_;
 };
 
-Config With(Config config, const std::vector<std::pair<Knob, Value>>& changes) {
-  for (const auto& [knob, value] : changes) config.Set(knob, value, Origin::kDecided);
-  return config;
-}
-
-// Whether the changes leave the plan's stages as they are.
-bool SameStages(const std::vector<std::pair<Knob, Value>>& changes) {
-  return std::none_of(changes.begin(), changes.end(), [](const std::pair<Knob, Value>& change) {
-    return change.first == K::virtual_pipeline_model_parallel_size || change.first == K::pipeline_model_parallel_size ||
-           change.first == K::pipeline_model_parallel_layout;
-  });
-}
-
-std::optional<StepForecast> ForecastWith(const StepModel& model, const PlanForecast& plan,
-                                         const std::vector<std::pair<Knob, Value>>& changes) {
-  const Config changed = With(plan.config, changes);
-  const auto forecast = SameStages(changes) ? model.Forecast(changed, plan.env, plan.stages)
-                                            : model.Forecast(changed, plan.env, model.Stages(changed));
-  return forecast.has_value() && forecast->is_finite() ? forecast : std::nullopt;
-}
-
 // What the answer already says about the knob stands: evidence that settles it, or an A/B that is open with figures of
 // its own. A profile of the run itself says more than either.
 bool Answered(const PlanForecast& plan, const NormalizedIntent& intent, Knob knob) {
   const Decision* const decision = FindDecision(plan.decisions, knob);
   return decision != nullptr && !intent.profile.has_value() && (decision->needs_ab || IsSettled(*decision));
-}
-
-std::string Text(const std::vector<std::pair<Knob, Value>>& changes) {
-  return absl::StrJoin(changes, ", ", [](std::string* out, const std::pair<Knob, Value>& change) {
-    absl::StrAppend(out, std::string(Name(change.first)), "=", change.second.ToText());
-  });
 }
 
 std::string Time(double us) {
@@ -225,35 +180,21 @@ Finding Describe(const StepOutlook& outlook, const Move& move, StepModel::Room l
     finding.seen =
         absl::StrFormat("memory is the first wall (%s)", outlook.measured ? "as the profile says" : "forecast");
     finding.needs = absl::StrFormat("next to try: %s; step %+.0f %% expected (%+.0f..%+.0f), memory then %s",
-                                    Text(move.changes), 100 * move.effect.change, 100 * move.effect.low,
+                                    TextOf(move.changes), 100 * move.effect.change, 100 * move.effect.low,
                                     100 * move.effect.high, left == StepModel::Room::kEnough ? "fits" : "is marginal");
     return finding;
   }
   finding.seen = absl::StrFormat("%s %s %.0f %% of a %s step (%s)", std::string(wall.name),
                                  largest ? "is the largest wall:" : "takes", 100 * wall.ratio, Time(outlook.us),
                                  outlook.measured ? "measured" : "forecast");
-  finding.needs =
-      absl::StrFormat("next to try: %s; step %+.0f %% expected (%+.0f..%+.0f)%s%s", Text(move.changes),
-                      100 * move.effect.change, 100 * move.effect.low, 100 * move.effect.high,
-                      move.changes.front().first == K::fp8 ? ", and the loss to compare: it changes the numerics"
-                      : move.effect.needs_ab()             ? ", only a run can tell"
-                                                           : "",
-                      left == StepModel::Room::kMarginal ? ", memory stays marginal" : "");
+  finding.needs = absl::StrFormat("next to try: %s; step %+.0f %% expected (%+.0f..%+.0f)%s%s", TextOf(move.changes),
+                                  100 * move.effect.change, 100 * move.effect.low, 100 * move.effect.high,
+                                  move.effect.needs_ab() ? ", only a run can tell" : "",
+                                  left == StepModel::Room::kMarginal ? ", memory stays marginal" : "");
   return finding;
 }
 
 }  // namespace
-
-Finding NextStepFinding(absl::string_view source) {
-  Finding finding;
-  finding.rule_id = "decide.next-step";
-  finding.area = "next-step";
-  finding.severity = Severity::kInfo;
-  finding.verdict = Verdict::kAdvice;
-  finding.stage = "decide";
-  finding.source = source;
-  return finding;
-}
 
 std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepModel& model, const PlanForecast& plan,
                                      const StepOutlook& outlook) {
@@ -287,22 +228,18 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
     if (wall.ratio < kSmallWall) break;
     weigh(wall, Moves(intent, model, plan.config).For(wall.name));
   }
-  const bool compute_is_the_wall = !walls.empty() && walls.front().name == "compute";
-  if (moves.empty() && compute_is_the_wall) weigh(walls.front(), Moves(intent, model, plan.config).LastResort());
   if (moves.empty()) return std::nullopt;
   const MemoryForecast now = model.Memory(plan.config, plan.env, plan.stages);
   std::stable_sort(moves.begin(), moves.end(),
                    [](const Move& a, const Move& b) { return a.effect.change < b.effect.change; });
   for (size_t i = 0; i < std::min(moves.size(), kMostJudged); ++i) {
     const Move& move = moves[i];
-    const Config changed = With(plan.config, move.changes);
-    const MemoryForecast memory = SameStages(move.changes) ? model.Memory(changed, plan.env, plan.stages)
-                                                           : model.Memory(changed, plan.env, model.Stages(changed));
+    const MemoryForecast memory = MemoryWith(model, plan, move.changes);
     const StepModel::Room left = StepModel::RoomOf(memory.verdict);
     if (left > room && left >= StepModel::Room::kMarginal) continue;  // speed is no use to a run that may not fit
     if (left == StepModel::Room::kShort) continue;
     if (short_of_memory && memory.fullest.total.value >= now.fullest.total.value) continue;
-    if (!MayBeSuggested(WriteForTarget(changed, plan.env), plan.env, plan.found, plan.findings)) continue;
+    if (!MayBeTried(plan, move.changes)) continue;
     NextStep next;
     next.finding = Describe(outlook, move, left);
     AbSuggestion ab;
@@ -324,7 +261,7 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
 
 void ExpectFromForecast(const StepModel& model, const PlanForecast& plan, AbSuggestion* ab) {
   if (ab->expected != 0 || ab->low != 0 || ab->high != 0) return;
-  std::vector<std::pair<Knob, Value>> changes = {{ab->knob, ab->other_value}};
+  KnobChanges changes = {{ab->knob, ab->other_value}};
   changes.insert(changes.end(), ab->companions.begin(), ab->companions.end());
   const auto then = ForecastWith(model, plan, changes);
   if (!then.has_value()) return;

@@ -163,6 +163,15 @@ constexpr Record kRecords[] = {
      "stack "
      "accepts; both runs of its A/B",
      kForecast},
+    {"decide.next-step-pipeline", "next-step", "info", "decide", Verdict::kAdvice,
+     "virtual_pipeline_model_parallel_size pipeline_model_parallel_layout",
+     "where the caller's own stages leave a bubble: the virtual stages and layout with the best forecast that fit and "
+     "that the stack accepts",
+     kForecast},
+    {"decide.next-step-precision", "next-step", "info", "decide", Verdict::kAdvice, "fp8 fp8_recipe",
+     "FP8 by the recipe that suits the GPU, where the forecast gains a twentieth, it fits and the stack accepts it; it "
+     "changes the numerics, so that it is never chosen, stands last and no repair takes it",
+     kForecast},
     {"decide.offload", "offload", "decision", "decide", Verdict::kAdvice,
      "optimizer_cpu_offload optimizer_offload_fraction use_precision_aware_optimizer overlap_cpu_optimizer_d2h_h2d",
      "part of the optimizer's state on the host, in the smallest quarter that fits, where recompute is not enough",

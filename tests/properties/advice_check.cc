@@ -3,9 +3,11 @@
 // What is offered is legal and does what it says: random questions over every model, GPU system, size, stack, release
 // and stage of the catalogue, with sizes given, and of --searched more with some left open; every fix of every finding
 // is put into the question as the answer prints it, and asked again. The finding must be gone, no error may be new,
-// memory may stand no worse, and where a change of the step is promised it comes about. Prints the counts and M
-// counterexamples, shrunk, as command lines. Exit status: 0 none, 1 some, 2 misuse. With --answers 1 no law is asked,
-// and a digest of every answer is printed instead: a change that must not move an answer is compared by these.
+// memory may stand no worse, and where a change of the step is promised it comes about. What is offered to be tried
+// next is asked twice: with everything else decided anew, and with every other decision pinned, which must show the
+// promised step and memory. Prints the counts and M counterexamples, shrunk, as command lines. Exit status: 0 none, 1
+// some, 2 misuse. With --answers 1 no law is asked, and a digest of every answer is printed instead: a change that must
+// not move an answer is compared by these.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -22,6 +24,7 @@
 #include "resolver/base/digest.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/evidence/snapshot.h"
+#include "resolver/plan/knob.h"
 #include "resolver/resolver.h"
 #include "tests/properties/promise.h"
 #include "tests/properties/questions.h"
@@ -52,6 +55,31 @@ Question With(Question q, const v1::Fix& fix) {
     }
   }
   return q;
+}
+
+bool Decides(const Answer& answer, const char* name) {
+  return std::any_of(answer.decisions().begin(), answer.decisions().end(),
+                     [name](const v1::Decision& decision) { return decision.name() == name; });
+}
+
+// The question with every decision of its answer as a pin.
+Question AsItIs(Question q, const Answer& answer) {
+  v1::Fix decided;
+  for (const v1::Decision& decision : answer.decisions()) {
+    if (!FindKnob(decision.name()).has_value()) continue;
+    v1::KnobSetting& setting = *decided.add_knobs();
+    setting.set_name(decision.name());
+    if (decision.has_value()) *setting.mutable_value() = decision.value();
+  }
+  // What the stack itself recomputes where the caller said no more than that it should.
+  constexpr char kModules[] = "recompute_modules";
+  for (const v1::ConfigEntry& entry : answer.config()) {
+    if (entry.name() != kModules || !entry.has_value() || Decides(answer, kModules)) continue;
+    v1::KnobSetting& setting = *decided.add_knobs();
+    setting.set_name(kModules);
+    *setting.mutable_value() = entry.value();
+  }
+  return With(std::move(q), decided);
 }
 
 struct Said {
@@ -89,7 +117,7 @@ struct Broken {
 };
 
 struct Tally {
-  int64_t answered = 0, searched = 0, fixes = 0, asked_again = 0, promises = 0;
+  int64_t answered = 0, searched = 0, fixes = 0, asked_again = 0, promises = 0, trials = 0;
   std::map<std::string, int64_t> by_rule;
   std::map<std::string, Broken> broken;  // by rule and breach, with the first example
 };
@@ -101,6 +129,31 @@ bool IsSearch(const Answer& answer) {
   return false;
 }
 
+// What the answer to the question with all else as it was breaks; empty: nothing.
+std::string TryAsItIs(const Resolver& resolver, const Question& question, const Answer& answer, const v1::Fix& fix,
+                      const Trial& trial, const Said& before) {
+  Question tried = With(AsItIs(question, answer), fix);
+  Answer then;
+  if (const absl::Status status = resolver.ResolveConfig(tried, &then); !status.ok()) {
+    return std::string(status.message());
+  }
+  // Nothing on the host was no decision.
+  constexpr char kOffload[] = "optimizer_cpu_offload";
+  if (Decides(then, kOffload) && !Decides(answer, kOffload)) {
+    v1::KnobSetting& off = *tried.add_pinned_knobs();
+    off.set_name(kOffload);
+    off.mutable_value()->set_bool_value(false);
+    if (const absl::Status status = resolver.ResolveConfig(tried, &then); !status.ok()) {
+      return std::string(status.message());
+    }
+  }
+  const Said after = SaidBy(then);
+  for (const std::string& error : after.errors) {
+    if (before.errors.count(error) == 0) return absl::StrCat("new error, all else as it is: ", error);
+  }
+  return BrokenTrial(trial, before.forecast, after.forecast);
+}
+
 void Check(const Resolver& resolver, const Question& question, Tally* tally) {
   Answer answer;
   if (!resolver.ResolveConfig(question, &answer).ok()) return;
@@ -110,6 +163,11 @@ void Check(const Resolver& resolver, const Question& question, Tally* tally) {
   std::map<std::string, std::pair<absl::Status, Said>> asked;  // several findings have one fix
   for (const v1::Finding& finding : answer.findings()) {
     std::optional<Promise> promised = PromiseOf(finding);
+    const std::optional<Trial> trial = TrialOf(finding);
+    if (finding.area() == "next-step" && !finding.fixes().empty() && !trial.has_value()) {
+      Broken& broken = tally->broken[absl::StrCat(finding.rule_id(), ": nothing is promised")];
+      if (broken.count++ == 0) broken = {1, question, finding.fixes(0)};
+    }
     for (const v1::Fix& fix : finding.fixes()) {
       ++tally->fixes;
       ++tally->by_rule[finding.rule_id()];
@@ -124,9 +182,14 @@ void Check(const Resolver& resolver, const Question& question, Tally* tally) {
         ++tally->asked_again;
       }
       const auto& [status, after] = then->second;
-      const std::string breach =
+      std::string breach =
           status.ok() ? Breach(before, after, finding.rule_id(), promised) : std::string(status.message());
       promised.reset();  // it was about the first
+      if (breach.empty() && trial.has_value()) {
+        ++tally->trials;
+        breach = BrokenAnew(before.forecast, after.forecast);
+        if (breach.empty()) breach = TryAsItIs(resolver, question, answer, fix, *trial, before);
+      }
       if (breach.empty()) continue;
       Broken& broken = tally->broken[absl::StrCat(finding.rule_id(), ": ", breach)];
       if (broken.count++ == 0) broken = {1, question, fix};
@@ -196,12 +259,12 @@ int Main(const std::vector<std::string>& args) {
   for (const auto& [what, found] : tally.broken) broken += found.count;
   std::printf(
       "%lld questions, %lld answered, %lld of them searched; %lld fixes of %zu rules, asked again in %lld "
-      "questions, %lld promise a step; "
+      "questions, %lld promise a step, %lld a trial; "
       "%lld break a law\n",
       static_cast<long long>(count) + static_cast<long long>(searched), static_cast<long long>(tally.answered),
       static_cast<long long>(tally.searched), static_cast<long long>(tally.fixes), tally.by_rule.size(),
       static_cast<long long>(tally.asked_again), static_cast<long long>(tally.promises),
-      static_cast<long long>(broken));
+      static_cast<long long>(tally.trials), static_cast<long long>(broken));
   for (auto& [what, found] : tally.broken) {
     if (show-- <= 0) break;
     Shrink(resolver, what, &found);

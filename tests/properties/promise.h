@@ -60,4 +60,35 @@ inline std::string BrokenPromise(const Promise& promise, const Forecast& before,
   return std::abs(percent - *promise.step_percent) > 1 ? "the step changes otherwise than promised" : "";
 }
 
+// "step -20 % (-26..-14), 69 -> 62 GiB (50..80), all else as it is"
+struct Trial {
+  int percent = 0, low = 0, high = 0, gib = 0;
+};
+// Empty: the finding offers nothing to try.
+inline std::optional<Trial> TrialOf(const v1::Finding& finding) {
+  const std::string& needs = finding.needs();
+  const size_t at = needs.find("; step ");
+  if (finding.area() != "next-step" || finding.fixes().empty() || at == std::string::npos) return std::nullopt;
+  Trial trial;
+  int from = 0, least = 0, most = 0, whole = 0;
+  std::sscanf(needs.c_str() + at, "; step %d %% (%d..%d), %d -> %d GiB (%d..%d), all else as it is%n", &trial.percent,
+              &trial.low, &trial.high, &from, &trial.gib, &least, &most, &whole);
+  return whole > 0 && least <= trial.gib && trial.gib <= most ? std::optional(trial) : std::nullopt;
+}
+
+// Empty: the trial shows what was said of it. Sign, size and interval.
+inline std::string BrokenTrial(const Trial& trial, const Forecast& before, const Forecast& after) {
+  if (trial.percent >= 0 || trial.low > trial.percent || trial.percent > trial.high) return "it is no gain";
+  if (before.step_us <= 0 || after.step_us <= 0) return "a step is promised that is not forecast";
+  if (std::abs(after.gib - trial.gib) > 1) return "memory changes otherwise than promised, all else as it is";
+  const double percent = 100 * (after.step_us / before.step_us - 1);
+  return std::abs(percent - trial.percent) > 1 ? "the step changes otherwise than promised, all else as it is" : "";
+}
+
+// The same where everything else was decided anew, which may be another plan: it must be a gain all the same.
+inline std::string BrokenAnew(const Forecast& before, const Forecast& after) {
+  if (before.step_us <= 0 || after.step_us <= 0) return "a step is promised that is not forecast";
+  return after.step_us > before.step_us ? "the step gets longer, decided anew" : "";
+}
+
 }  // namespace flightplan::properties

@@ -1,0 +1,126 @@
+#include "resolver/advise/move.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "resolver/derive/target_knobs.h"
+#include "resolver/engine/engine.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+// Whether the changes leave the plan's stages as they are.
+bool SameStages(const KnobChanges& changes) {
+  return std::none_of(changes.begin(), changes.end(), [](const std::pair<Knob, Value>& change) {
+    return change.first == K::virtual_pipeline_model_parallel_size || change.first == K::pipeline_model_parallel_size ||
+           change.first == K::pipeline_model_parallel_layout;
+  });
+}
+
+// What a plan gives for its memory. Decided anew it may give less of it and fill the room that the change makes.
+constexpr Knob kMakeRoom[] = {K::recompute_granularity,
+                              K::recompute_method,
+                              K::recompute_num_layers,
+                              K::recompute_modules,
+                              K::fine_grained_activation_offloading,
+                              K::offload_modules,
+                              K::offload_tensors,
+                              K::cpu_offloading,
+                              K::cpu_offloading_num_layers,
+                              K::optimizer_cpu_offload,
+                              K::optimizer_offload_fraction,
+                              K::use_precision_aware_optimizer,
+                              K::overlap_cpu_optimizer_d2h_h2d};
+
+// How its passes are executed, which decisions make otherwise beside other stages.
+constexpr Knob kExecution[] = {K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl, K::cuda_graph_modules,
+                               K::cuda_graph_scope, K::te_rng_tracker};
+
+// Not "-0".
+double Percent(double ratio) {
+  const double percent = std::round(100 * ratio);
+  return percent == 0 ? 0 : percent;
+}
+
+}  // namespace
+
+Config With(Config config, const KnobChanges& changes) {
+  for (const auto& [knob, value] : changes) config.Set(knob, value, Origin::kDecided);
+  return config;
+}
+
+std::string TextOf(const KnobChanges& changes) {
+  return absl::StrJoin(changes, ", ", [](std::string* out, const std::pair<Knob, Value>& change) {
+    absl::StrAppend(out, std::string(Name(change.first)), "=", change.second.ToText());
+  });
+}
+
+std::optional<StepForecast> ForecastWith(const StepModel& model, const PlanForecast& plan, const KnobChanges& changes) {
+  const Config changed = With(plan.config, changes);
+  const auto forecast = SameStages(changes) ? model.Forecast(changed, plan.env, plan.stages)
+                                            : model.Forecast(changed, plan.env, model.Stages(changed));
+  return forecast.has_value() && forecast->is_finite() ? forecast : std::nullopt;
+}
+
+MemoryForecast MemoryWith(const StepModel& model, const PlanForecast& plan, const KnobChanges& changes) {
+  const Config changed = With(plan.config, changes);
+  return SameStages(changes) ? model.Memory(changed, plan.env, plan.stages)
+                             : model.Memory(changed, plan.env, model.Stages(changed));
+}
+
+bool MayBeTried(const PlanForecast& plan, const KnobChanges& changes) {
+  return MayBeSuggested(WriteForTarget(With(plan.config, changes), plan.env), plan.env, plan.found, plan.findings);
+}
+
+Finding NextStepFinding(absl::string_view source) {
+  Finding finding;
+  finding.rule_id = "decide.next-step";
+  finding.area = "next-step";
+  finding.severity = Severity::kInfo;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "decide";
+  finding.source = source;
+  return finding;
+}
+
+Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, const PlanForecast& plan,
+                         const KnobChanges& changes) {
+  Finding finding = NextStepFinding(source);
+  finding.rule_id = rule_id;
+  Patch fix;
+  const auto add = [&](Knob knob, const Value& value) {
+    const bool there = std::any_of(fix.begin(), fix.end(), [knob](const Assignment& one) { return one.knob == knob; });
+    if (!there) fix.push_back({knob, "", value});
+  };
+  for (const auto& [knob, value] : changes) add(knob, value);
+  for (const Knob knob : kMakeRoom) {
+    const Value& value = plan.config.Get(knob);
+    const bool set = value.is_bool() ? value.truthy() : !value.is_none() && (!value.is_list() || !value.list().empty());
+    // What a search gave stands there as a caller's word.
+    const Origin origin = plan.config.origin(knob);
+    if (set && (origin == Origin::kDecided || origin == Origin::kCaller)) add(knob, value);
+  }
+  for (const Knob knob : kExecution) {
+    const bool decided = plan.config.origin(knob) == Origin::kDecided && !plan.config.Get(knob).is_none();
+    if (!SameStages(changes) && decided) add(knob, plan.config.Get(knob));
+  }
+  for (const Assignment& size : plan.chosen) add(size.knob, size.value);
+  if (!plan.stages_given && plan.stages.pp > 1) add(K::virtual_pipeline_model_parallel_size, Value(plan.stages.vpp));
+  finding.fixes.push_back(std::move(fix));
+  return finding;
+}
+
+std::string PromiseOf(const StepEffect& effect, const MemoryForecast& now, const MemoryForecast& then) {
+  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+  return absl::StrFormat("step %+.0f %% (%+.0f..%+.0f), %.0f -> %.0f GiB (%.0f..%.0f), all else as it is",
+                         Percent(effect.change), Percent(effect.low), Percent(effect.high),
+                         now.fullest.total.value / kGib, then.fullest.total.value / kGib, then.fullest.total.low / kGib,
+                         then.fullest.total.high / kGib);
+}
+
+}  // namespace flightplan

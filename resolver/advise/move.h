@@ -1,0 +1,64 @@
+// A change of knobs to try on a plan, weighed by the plan's own forecast and put to the rules of its stack.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "resolver/estimate/effect.h"
+#include "resolver/estimate/step_model.h"
+#include "resolver/plan/decision.h"
+#include "resolver/plan/finding.h"
+#include "resolver/plan/found.h"
+
+namespace flightplan {
+
+inline constexpr double kWorthARun = -0.02;  // repeated runs of one configuration differ by a per cent
+inline constexpr double kSmallWall = 0.03;   // of a step: nobody looks for what a smaller one could give
+
+// A plan's own forecast, for comparison with others. `env` holds the variables that the plan exports.
+struct PlanForecast {
+  const Config& config;
+  const Environment& env;
+  const Found& found;
+  const StageLayout& stages;
+  const StepForecast& step;
+  StepModel::Room room;
+  absl::Span<const Decision> decisions;
+  absl::Span<const Finding> findings;  // of the answer so far
+  const Patch& chosen;                 // sizes that the caller left open and a search chose
+  bool stages_given = false;           // virtual stages or the layout are the caller's word
+};
+
+// The first is what a change is about, the others go with it.
+using KnobChanges = std::vector<std::pair<Knob, Value>>;
+
+Config With(Config config, const KnobChanges& changes);
+
+// "fp8=hybrid, fp8_recipe=blockwise"
+std::string TextOf(const KnobChanges& changes);
+
+// The step of the plan with the changes; nothing where it has none.
+std::optional<StepForecast> ForecastWith(const StepModel& model, const PlanForecast& plan, const KnobChanges& changes);
+
+MemoryForecast MemoryWith(const StepModel& model, const PlanForecast& plan, const KnobChanges& changes);
+
+// Whether the stack accepts the plan with the changes and has no warning that the plan has not.
+bool MayBeTried(const PlanForecast& plan, const KnobChanges& changes);
+
+// An empty finding of the next step's kind, for what is seen and needed.
+Finding NextStepFinding(absl::string_view source);
+
+// A second or third of the list. Its fix is the changes, which the question has to be asked again with, and decisions
+// that would be others beside them: what the plan gives for its memory, and beside other stages how they are executed.
+// What is promised holds all else as it is.
+Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, const PlanForecast& plan,
+                         const KnobChanges& changes);
+
+// "step -20 % (-26..-14), 69 -> 62 GiB (50..80), all else as it is"
+std::string PromiseOf(const StepEffect& effect, const MemoryForecast& now, const MemoryForecast& then);
+
+}  // namespace flightplan

@@ -1,0 +1,79 @@
+#include "resolver/advise/next_precision.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+constexpr double kWorthNumerics = -0.05;  // two runs to their loss are dearer than one to its step
+
+// `te`: the first Transformer Engine with which Megatron-Core builds it (megatron/core/fp8_utils.py:770).
+struct Recipe {
+  absl::string_view format, name, te;
+};
+
+// What Blackwell multiplies natively, else what Hopper computes in blocks, else one scale a tensor.
+std::optional<Recipe> RecipeOf(const GpuSystem& gpu) {
+  const auto has = [&](absl::string_view name) {
+    return std::find(gpu.fp8_recipes.begin(), gpu.fp8_recipes.end(), name) != gpu.fp8_recipes.end();
+  };
+  if (has("mxfp8")) return Recipe{"e4m3", "mxfp8", "2.1.0"};
+  if (has("blockwise")) return Recipe{"hybrid", "blockwise", "2.3.0.dev0"};
+  if (has("fp8_cs")) return Recipe{"hybrid", "tensorwise", "2.2.0.dev0"};
+  return std::nullopt;
+}
+
+bool Spoken(const Config& config, Knob knob) {
+  return config.origin(knob) == Origin::kCaller || config.origin(knob) == Origin::kAbsent;
+}
+
+KnobChanges ChangesTo(const Recipe& recipe, const Config& config) {
+  KnobChanges changes = {{K::fp8, Value(recipe.format)}, {K::fp8_recipe, Value(recipe.name)}};
+  // A second copy of the parameters is what upstream warns of. Where they do not travel beside the compute, releases
+  // before 0.18 give NaN.
+  const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
+  const bool travels = on(K::overlap_grad_reduce) && on(K::overlap_param_gather) && !on(K::use_megatron_fsdp);
+  if (recipe.name == "mxfp8" && travels && !Spoken(config, K::fp8_param_gather) &&
+      !Spoken(config, K::reuse_grad_buf_for_mxfp8_param_ag)) {
+    changes.emplace_back(K::fp8_param_gather, Value(true));
+    changes.emplace_back(K::reuse_grad_buf_for_mxfp8_param_ag, Value(true));
+  }
+  return changes;
+}
+
+}  // namespace
+
+std::optional<Finding> FindNextPrecision(const NormalizedIntent& intent, const StepModel& model,
+                                         const PlanForecast& plan) {
+  const Config& config = plan.config;
+  if (intent.workload.precision != Precision::kBf16 || intent.stage == Stage::kBringUp ||
+      plan.room == StepModel::Room::kShort || config.Get(K::fp8).truthy() || config.Get(K::fp4).truthy() ||
+      Spoken(config, K::fp8) || Spoken(config, K::fp8_recipe)) {
+    return std::nullopt;
+  }
+  const std::optional<Recipe> recipe = RecipeOf(intent.gpu);
+  if (!recipe.has_value() || !AtLeast(intent.env.te, recipe->te)) return std::nullopt;
+  const KnobChanges changes = ChangesTo(*recipe, config);
+  const std::optional<StepForecast> then = ForecastWith(model, plan, changes);
+  if (!then.has_value()) return std::nullopt;
+  const StepEffect effect = EffectOf(plan.step, *then);
+  if (effect.change > kWorthNumerics) return std::nullopt;
+  const MemoryForecast memory = MemoryWith(model, plan, changes);
+  const StepModel::Room left = StepModel::RoomOf(memory.verdict);
+  if (left > plan.room || !MayBeTried(plan, changes)) return std::nullopt;
+  Finding finding =
+      OtherStepFinding("decide.next-step-precision",
+                       "Megatron-Bridge: FP8 recipes of its performance suite (one a GPU generation)", plan, changes);
+  finding.seen = absl::StrCat("matrix products are in bf16; ", intent.gpu.name, " computes them faster in FP8");
+  finding.needs = absl::StrCat("next to try: FP8 (", recipe->name, "); ",
+                               PromiseOf(effect, model.Memory(config, plan.env, plan.stages), memory),
+                               ". It changes the numerics: keep it only if its loss follows that of bf16");
+  return finding;
+}
+
+}  // namespace flightplan
