@@ -165,7 +165,8 @@ std::vector<std::string> Assumed(const ResolveOptions& options, const v1::Resolv
   if (options.stage.empty()) assumed.push_back("production (--stage)");
   const std::string image = TakenFromImage(response);
   if (!image.empty()) assumed.push_back(image);
-  if (options.stack.capabilities.empty() && !absl::StrContains(image, "--capability")) {
+  const bool experts = response->model().num_moe_experts() > 0;  // without them nothing is dispatched
+  if (experts && options.stack.capabilities.empty() && !absl::StrContains(image, "--capability")) {
     assumed.push_back("installed dispatcher backends unknown (--capability)");
   }
   const std::string rates = RecordedRates(response);
