@@ -36,6 +36,14 @@ const Rule kRules[] = {
      .source = "ROLL:roll/utils/config_utils.py:87",
      .when = FoundByReader,
      .needs = "rollout_batch_size is a multiple of the data-parallel size"},
+    {.id = "roll.optimizer-offload",
+     .area = "offload",
+     .kind = Kind::kWarning,
+     .at = {Phase::kParse, 6},
+     .source = "ROLL:roll/distributed/strategy/megatron_strategy.py:1182",
+     .when = FoundByReader,
+     .needs = "the strategy builds its optimizer without optimizer_cpu_offload, so that its states stay on the GPU; "
+              "is_offload_optimizer_states_in_train_step keeps them on the host while layers run"},
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ class Checks {
 
   void Run() {
     Keys();
+    OptimizerOffload();
     Replay();
     if (!s_.whole()) return;
     Length();
@@ -31,11 +32,11 @@ class Checks {
   std::string At(absl::string_view key) const { return absl::StrCat(role_, ".", key); }
   std::string Config(absl::string_view key) const { return At(absl::StrCat("strategy_args.strategy_config.", key)); }
 
-  void Say(const std::string& path, absl::string_view id, std::string seen, std::string needs,
-           absl::string_view source) {
+  void Say(const std::string& path, absl::string_view id, std::string seen, std::string needs, absl::string_view source,
+           Severity severity = Severity::kError) {
     const std::optional<LayeredSettings::Found> found = s_.Find(path);
-    KeepFinding(MakeParseFinding(found.has_value() ? found->at : SourcePosition(), id, Severity::kError,
-                                 std::move(seen), std::move(needs), source),
+    KeepFinding(MakeParseFinding(found.has_value() ? found->at : SourcePosition(), id, severity, std::move(seen),
+                                 std::move(needs), source),
                 &out_.findings);
   }
 
@@ -59,6 +60,17 @@ class Checks {
       absl::string_view key = path;
       if (absl::ConsumePrefix(&key, prefix) && !absl::StrContains(key, ".")) check(key);
     }
+  }
+
+  // An argument of mcore_adapter's own trainer; ROLL's strategy does not pass it on.
+  void OptimizerOffload() {
+    const std::string path = Config("optimizer_cpu_offload");
+    if (!s_.Bool(path, false).value_or(false)) return;
+    Say(path, "roll.optimizer-offload", "strategy_config.optimizer_cpu_offload=true",
+        "it has no effect: the optimizer's states stay on the GPU; is_offload_optimizer_states_in_train_step: true "
+        "keeps "
+        "them on the host while layers run",
+        "ROLL:roll/distributed/strategy/megatron_strategy.py:1182", Severity::kWarning);
   }
 
   void Replay() {
