@@ -22,7 +22,6 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/catalog/spellings.h"
-#include "resolver/derive/steady_passes.h"
 #include "resolver/engine/engine.h"
 #include "resolver/evidence/profile_source.h"
 #include "resolver/explain/answer_message.h"
@@ -212,10 +211,8 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
   // Kept for a repair alone: the rules change both, in place where nobody else holds them.
   const ReadConfig written = question.repair ? read : ReadConfig();
   JudgedConfig judged = Judge(std::move(read), question.view);
-  if (judged.estimate.has_value() && question.view >= View::kBasic) {
-    KeepSteadyPasses(&judged.estimate->layout);  // for a forecast by each fix, too
-    judged.step = ForecastConfig(*judged.model, judged.estimate->layout, judged.run);
-  }
+  if (judged.estimate.has_value() && question.view >= View::kBasic)
+    judged.step = ForecastConfig(*judged.model, judged.run, &judged.estimate->layout);
   VetFixes(question.view, &judged);
   std::optional<RepairedConfig> repaired;
   if (question.repair && WantsRepair(judged)) {

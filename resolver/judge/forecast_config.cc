@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "resolver/derive/steady_passes.h"
+
 namespace flightplan {
 
 std::optional<StepModel> StepModelOf(const WeighedModel& model) { return StepModel::Make(model.intent, model.shape); }
@@ -11,11 +13,11 @@ double StepUs(const StepModel& model, const Candidate& candidate) {
   return step.has_value() && step->is_finite() ? step->us : 0;
 }
 
-std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const StageLayout& stages,
-                                               const RunResult& run) {
+std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const RunResult& run, StageLayout* stages) {
   const std::optional<StepModel> steps = StepModelOf(model);
   if (!steps.has_value()) return std::nullopt;
-  const Candidate candidate = CandidateOf(model.config, run.env, steps->shape(), stages);
+  KeepSteadyPasses(stages);
+  const Candidate candidate = CandidateOf(model.config, run.env, steps->shape(), *stages);
   const std::optional<StepForecast> step = steps->Forecast(candidate);
   if (!step.has_value() || !step->is_finite()) return std::nullopt;
   StepOutlook outlook = OutlookOf(*step, std::nullopt);

@@ -21,8 +21,7 @@ std::optional<StepModel> StepModelOf(const WeighedModel& model);
 double StepUs(const StepModel& model, const Candidate& candidate);
 
 // `run` holds effective values, of which `model` and its `stages` were made. Nothing where the batch or the GPU's rates
-// are not known, and where the sizes do not come out even.
-std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const StageLayout& stages,
-                                               const RunResult& run);
+// are not known, and where the sizes do not come out even. The stages keep their steady passes, for forecasts to come.
+std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const RunResult& run, StageLayout* stages);
 
 }  // namespace flightplan
