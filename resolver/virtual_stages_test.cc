@@ -121,14 +121,11 @@ TEST(VirtualStages, AreRankedAsTheyAreExecuted) {
   EXPECT_LE(StepUs(open), StepUs(most) * 1.0101);
 }
 
-// The stages of an open layout are searched anew where a fix of its plan is tried, with a TP that nobody said.
 // More memory may be slower in a bring-up, but never less plain.
 TEST(VirtualStages, AreLeftOutOfABringUpWhereItStarts) {
   v1::ResolveConfigRequest request = Question("step-3", "a100-sxm-80gb", 64, 128, "megatron-lm");
   request.set_stage(v1::STAGE_BRING_UP);
-  request.mutable_layout()->set_tensor_model_parallel_size(8);
-  request.mutable_layout()->set_pipeline_model_parallel_size(2);
-  request.mutable_layout()->set_expert_model_parallel_size(16);
+  SetSizes({.tp = 8, .pp = 2, .ep = 16}, &request);
   request.mutable_software()->set_te_version("2.12.0");
   const auto stages_of = [](const v1::ResolveConfigResponse& answer) {
     EXPECT_EQ(answer.outcome(), v1::OUTCOME_RESOLVED);
@@ -138,15 +135,16 @@ TEST(VirtualStages, AreLeftOutOfABringUpWhereItStarts) {
     ADD_FAILURE() << "no decision about virtual stages";
     return v1::Decision();
   };
-  const v1::Decision needed = stages_of(Answer(request));
+  const v1::Decision needed = stages_of(Resolved(request));
   EXPECT_GT(needed.value().int_value(), 1);
   EXPECT_NE(needed.reason().find("no pipeline without virtual stages starts"), std::string::npos) << needed.reason();
   request.mutable_hardware()->mutable_fabric()->set_hbm_bytes(int64_t{120} << 30);
-  const v1::Decision left_out = stages_of(Answer(request));
+  const v1::Decision left_out = stages_of(Resolved(request));
   EXPECT_EQ(left_out.value().int_value(), 0);
   EXPECT_NE(left_out.reason().find("after the run is correct"), std::string::npos) << left_out.reason();
 }
 
+// The stages of an open layout are searched anew where a fix of its plan is tried, with a TP that nobody said.
 TEST(VirtualStages, AreSearchedWithoutATensorParallelSize) {
   v1::ResolveConfigRequest request = Question("mt-nlg-530b", "l40s", 512, 128, "megatron-lm");
   request.mutable_layout()->clear_pipeline_model_parallel_size();
