@@ -95,7 +95,7 @@ def faults_of(path):
     includes = INCLUDE.findall(text)
     parts = name.split("/")
     room = parts[1] if parts[0] == "resolver" and len(parts) > 2 else None
-    is_test = name.endswith("_test.cc")
+    is_test = name.endswith(("_test.cc", "_test_util.h"))
     if room is not None and room not in ROOMS:
         return [f"{name}: room {room} is not in the table of {__file__}"]
     if parts[0] == "resolver" and room is None and parts[1] not in ("resolver.h", "resolver.cc") and not is_test:
