@@ -186,10 +186,10 @@ void OverrideReader::Unknown(const Argument& argument, absl::string_view section
   const absl::string_view nearest = NearestField(section, field);
   // Without a near name it may be a field of a model provider that we do not know.
   const Severity severity = nearest.empty() ? Severity::kWarning : Severity::kError;
-  KeepFinding(
-      Fault(argument.at, severity, kUnknown, Printable(argument.text),
-            nearest.empty() ? "no field of that name is known" : absl::StrCat("did you mean ", section, ".", nearest, "?")),
-      &out_->findings);
+  KeepFinding(Fault(argument.at, severity, kUnknown, Printable(argument.text),
+                    nearest.empty() ? "no field of that name is known"
+                                    : absl::StrCat("did you mean ", section, ".", nearest, "?")),
+              &out_->findings);
 }
 
 void OverrideReader::Keep(K knob, Value value, const SourcePosition& at) {
