@@ -214,7 +214,7 @@ TEST(ForecastStep, RecomputeNeverMakesAStepShorter) {
         for (const int vpp : {1, 2, 4}) {
           if (pp == 1 && vpp > 1) continue;
           Case c(model, gpu, 256, pp);
-          c.stages = StagesOfSizes(c.shape, pp, vpp, BalancedStages(c.shape.num_layers, 0, pp * vpp));
+          c.stages = StagesOfSizes(c.shape, pp, vpp, BalancedStages(c.shape.num_layers, 0, int64_t{pp} * vpp));
           KeepSteadyPasses(&c.stages);
           c.plan.vpp = vpp;
           c.plan.ep = c.shape.is_moe() ? 4 : 1;

@@ -22,6 +22,8 @@ Config::Page::Page(const Page& other)
       touched(other.touched),
       counted(other.counted),
       kept(other.kept) {
+  // All values but those counted below hold no more than their bytes.
+  // NOLINTNEXTLINE(bugprone-undefined-memory-manipulation)
   std::memcpy(static_cast<void*>(values.data()), other.values.data(), sizeof(values));
   ForEachBit(counted, [&](size_t slot) { new (&values[slot]) Value(other.values[slot]); });
 }

@@ -105,8 +105,9 @@ bool PlanEdit(const WrittenLaunch& launch, const Assignment& assignment, const E
     return true;
   }
   std::optional<WordEdit> edit = ReplaceFlagValue(launch, last, assignment);
-  if (edit.has_value()) edits->push_back(*std::move(edit));
-  return edit.has_value();
+  if (!edit.has_value()) return false;
+  edits->push_back(*std::move(edit));
+  return true;
 }
 
 }  // namespace

@@ -200,7 +200,7 @@ void CheckBackend(Deliberation& d) {
 
 // How many SMs the backend takes by what was published.
 Value PublishedSms(bool hybridep, D d, Why* why) {
-  const Value sms(decide::PublishedSms(hybridep, d.f.ep_crosses_domain));
+  Value sms(decide::PublishedSms(hybridep, d.f.ep_crosses_domain));
   if (hybridep && d.f.ep_crosses_domain) {
     why->reason = "the network is the bound: twice the SMs moved no more of it, and what they leave computes";
     why->basis = Basis::kMeasured;
