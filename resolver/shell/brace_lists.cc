@@ -16,7 +16,8 @@
 namespace flightplan {
 namespace {
 
-constexpr int kMaxDepth = 8;  // of lists inside lists; bash scripts have two
+constexpr int kMaxDepth = 8;      // of lists inside lists; bash scripts have two
+constexpr size_t kPartCosts = 4;  // in units of base/work.h, beside its bytes: a step of the search for a '}'
 
 // The '{' of a list, its '}' and the commas between them that are its own.
 struct List {
@@ -126,7 +127,7 @@ class Expander {
         if (text_[i] == ',' && inside == 1) list.commas.push_back(i);
         if (text_[i] == '}' && --inside == 0) list.close = i;
         const size_t next = EndOfShellPart(text_, i);
-        Work::Spend(next - i);
+        Work::Spend(kPartCosts + (next - i));
         i = next;
       }
       if (list.close == end) continue;
