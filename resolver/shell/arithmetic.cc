@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/work.h"
 #include "resolver/shell/raw.h"
 
 namespace flightplan {
@@ -82,6 +83,8 @@ Number Digits(absl::string_view digits, int64_t base) {
   return value;
 }
 
+constexpr size_t kOperandCosts = 128;  // in units of base/work.h, with the operators that are looked for behind it
+
 class Parser {
  public:
   Parser(absl::string_view text, const ShellNumbers& numbers) : text_(text), numbers_(numbers) {}
@@ -159,6 +162,7 @@ class Parser {
   }
 
   Number Unary(int depth) {
+    Work::Spend(kOperandCosts);
     if (depth > kMaxDepth) return Fail();
     for (const absl::string_view step : {"++", "--"}) {
       Blanks();
