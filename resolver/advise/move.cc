@@ -1,7 +1,6 @@
 #include "resolver/advise/move.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -40,12 +39,6 @@ constexpr Knob kMakeRoom[] = {K::recompute_granularity,
 // How its passes are executed, which decisions make otherwise beside other stages.
 constexpr Knob kExecution[] = {K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl, K::cuda_graph_modules,
                                K::cuda_graph_scope, K::te_rng_tracker};
-
-// Not "-0".
-double Percent(double ratio) {
-  const double percent = std::round(100 * ratio);
-  return percent == 0 ? 0 : percent;
-}
 
 }  // namespace
 
@@ -118,7 +111,7 @@ Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, co
 std::string PromiseOf(const StepEffect& effect, const MemoryForecast& now, const MemoryForecast& then) {
   constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
   return absl::StrFormat("step %+.0f %% (%+.0f..%+.0f), %.0f -> %.0f GiB (%.0f..%.0f), all else as it is",
-                         Percent(effect.change), Percent(effect.low), Percent(effect.high),
+                         WholePercent(effect.change), WholePercent(effect.low), WholePercent(effect.high),
                          now.fullest.total.value / kGib, then.fullest.total.value / kGib, then.fullest.total.low / kGib,
                          then.fullest.total.high / kGib);
 }

@@ -38,6 +38,10 @@ double LeastCertain(double errors) {
   return errors * kLeast < 1 ? -errors * kFloor / (1 - errors * kLeast) : -1;
 }
 
+double WholePercent(double change) {
+  return std::round(100 * change) + 0.0;  // of -0 and 0 the sum is 0
+}
+
 StepEffect EffectOf(const StepForecast& from, const StepForecast& to) { return EffectOf(TimesOf(from), TimesOf(to)); }
 
 }  // namespace flightplan

@@ -18,6 +18,9 @@ struct WallTimes {
   double compute = 0, communication = 0, host = 0, bubble = 0, optimizer = 0;
 };
 
+// A relative change for "%+.0f %%": in whole per cent, and never "-0".
+double WholePercent(double change);
+
 StepEffect EffectOf(const WallTimes& from, const WallTimes& to);
 StepEffect EffectOf(const StepForecast& from, const StepForecast& to);
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "resolver/engine/repeats.h"
+#include "resolver/estimate/effect.h"
 #include "resolver/pipeline/memory_fixes.h"
 
 namespace flightplan {
@@ -88,8 +89,7 @@ bool TakeRoomy(const FixTrial& trial, const Finding& finding, std::vector<Ranked
 std::string Change(const FixOutcome& now, const FixOutcome& then) {
   const std::string memory = absl::StrFormat("%.0f -> %.0f GiB", now.memory_bytes / kGib, then.memory_bytes / kGib);
   if (now.step_us <= 0 || then.step_us <= 0) return absl::StrCat(memory, ", the step's change is not known");
-  const double percent = std::round(100 * (then.step_us / now.step_us - 1));
-  return absl::StrFormat("step %+.0f %%, %s", percent == 0 ? 0 : percent, memory);  // not "-0 %"
+  return absl::StrFormat("step %+.0f %%, %s", WholePercent(then.step_us / now.step_us - 1), memory);
 }
 
 // Of the fix that stands first. Nothing where the memory is not forecast.

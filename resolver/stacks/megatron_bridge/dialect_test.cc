@@ -8,7 +8,6 @@
 #include "resolver/catalog/library_recipes.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
-#include "resolver/read/hydra_value.h"
 
 namespace flightplan {
 namespace {
@@ -92,43 +91,6 @@ bool Has(const std::vector<std::string>& words, const std::string& word) {
 bool HasPair(const std::vector<std::string>& words, const std::string& flag, const std::string& value) {
   auto it = std::find(words.begin(), words.end(), flag);
   return it != words.end() && it + 1 != words.end() && *(it + 1) == value;
-}
-
-TEST(HydraValue, QuotesWhatTheGrammarWouldReadAsSomethingElse) {
-  EXPECT_EQ(WriteHydraValue(Value("alltoall")), "alltoall");
-  EXPECT_EQ(WriteHydraValue(Value("8")), "'8'");
-  EXPECT_EQ(WriteHydraValue(Value("null")), "'null'");
-  EXPECT_EQ(WriteHydraValue(Value("")), "''");
-  EXPECT_EQ(WriteHydraValue(Value("Et*3|(tt|)*29,m|L")), "'Et*3|(tt|)*29,m|L'");
-  EXPECT_EQ(WriteHydraValue(Value()), "null");
-  EXPECT_EQ(WriteHydraValue(Value(Value::List{"attn", "moe_router"})), "[attn,moe_router]");
-  EXPECT_EQ(WriteHydraValue(Value(Value::List{})), "[]");
-}
-
-TEST(HydraValue, ReadsBackWhatItWrites) {
-  const Value values[] = {Value(),          Value(true),  Value(-3),
-                          Value(1e-5),      Value("a b"), Value("it's"),
-                          Value("back\\'"), Value("1.0"), Value("a,b"),
-                          Value("[x]"),     Value("{y}"), Value("k=v"),
-                          Value("None"),    Value("$x"),  Value(Value::List{1, "two", Value(), Value::List{true}})};
-  for (const Value& value : values) {
-    const absl::StatusOr<Value> back = ReadHydraValue(WriteHydraValue(value));
-    ASSERT_TRUE(back.ok()) << WriteHydraValue(value) << ": " << back.status();
-    EXPECT_EQ(back->ToJson(), value.ToJson());
-  }
-}
-
-TEST(HydraValue, RefusesWhatTheLaunchWouldRefuse) {
-  for (const char* text : {"a,b", "[1,2", "'open", "{a:1}", "a=b", "(x)", "[[", "x]"}) {
-    EXPECT_FALSE(ReadHydraValue(text).ok()) << text;
-  }
-  EXPECT_FALSE(ReadHydraValue(std::string(100, '[') + std::string(100, ']')).ok());
-}
-
-// Half a character in a finding is an answer that no client reads.
-TEST(HydraValue, NamesAWholeCharacterThatItDoesNotExpect) {
-  EXPECT_EQ(ReadHydraValue("[1]\u00e9").status().message(), "unexpected '\u00e9'");
-  EXPECT_EQ(ReadHydraValue("[1]\xc3").status().message(), "unexpected ''");
 }
 
 TEST(RenderBridge, WritesOverlapAndPrecisionWhereTheyAreNotOverwritten) {
