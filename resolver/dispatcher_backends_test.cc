@@ -79,6 +79,17 @@ TEST(DispatcherBackends, OneMoreMakesNoStepLonger) {
   EXPECT_LE(both, std::min(deepep, hybridep) * 1.01);
 }
 
+// deepep takes the TP overlap with it, which at TP 8 is worth more than what it saves.
+TEST(DispatcherBackends, OneThatCostsTheTensorOverlapIsWeighedWithIt) {
+  v1::ResolveConfigRequest request = Training("ling-mini-2.0", "h800-sxm", 64, 16384, 128);
+  request.mutable_target()->set_framework("megatron-bridge");
+  SetSizes({.tp = 8, .pp = 1, .ep = 8}, &request);
+  const double none = StepWith(request, {}), deepep = StepWith(request, {"deepep"});
+  EXPECT_LE(deepep, 1.01 * none);
+  Pin("tp_comm_overlap", false, &request);  // nothing to regain
+  EXPECT_LE(StepWith(request, {"deepep"}), 1.01 * StepWith(request, {}));
+}
+
 // What a caller who names the backend gets is open to one who does not, its memory included.
 TEST(DispatcherBackends, AnOpenOneIsNoSlowerThanOneThatIsNamed) {
   v1::ResolveConfigRequest request = Training("qwen3-vl-30b-a3b", "h100-sxm", 128, 8192, 1024);

@@ -272,6 +272,13 @@ std::vector<Dispatcher> OtherDispatchers(const NormalizedIntent& intent, const R
   return others;
 }
 
+// The decisions leave the TP overlap out beside a flex dispatcher alone (decide/dense_overlap.cc): without one it is
+// there again, unless the caller speaks of it.
+bool RegainsTensorOverlap(Dispatcher dispatcher, const ResolvedPlan& plan, const Candidate& base) {
+  return IsFlex(base.dispatcher) && !IsFlex(dispatcher) && base.tp > 1 && base.sequence_parallel &&
+         !PinOf(plan.intent, K::tp_comm_overlap).has_value();
+}
+
 // The best execution with this dispatcher, where it promises a shorter step than the plan's. What hangs on one flex
 // backend hangs on the other.
 std::optional<FoundPlan> SearchWith(Dispatcher dispatcher, const ResolvedPlan& plan, ExecutionSearch* prepared) {
@@ -279,6 +286,8 @@ std::optional<FoundPlan> SearchWith(Dispatcher dispatcher, const ResolvedPlan& p
   std::erase_if(search.question.execution.exchanges,
                 [&](const Exchange& exchange) { return exchange.dispatcher != dispatcher; });
   if (search.question.execution.exchanges.empty()) return std::nullopt;
+  const bool tp_overlap = search.base.tp_overlap;
+  search.base.tp_overlap = tp_overlap || RegainsTensorOverlap(dispatcher, plan, search.base);
   const bool alike = IsFlex(dispatcher) && IsFlex(search.base.dispatcher);
   const std::vector<Graphs> graphs = search.question.execution.graphs;
   if (alike && Settled(plan, K::cuda_graph_impl)) search.question.execution.graphs = {search.own_graphs};
@@ -286,6 +295,7 @@ std::optional<FoundPlan> SearchWith(Dispatcher dispatcher, const ResolvedPlan& p
   std::optional<FoundPlan> found = SearchExecutions(search.question, search.sizes, plan.step->stages,
                                                     LimitUs(plan, alike ? kWorthABackend : kAsFast) * promise);
   search.question.execution.graphs = graphs;
+  search.base.tp_overlap = tp_overlap;
   return found;
 }
 

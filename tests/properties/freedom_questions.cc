@@ -32,6 +32,7 @@ constexpr KnownQuestion kKnownQuestions[] = {
     {"qwen3.5-35b-a3b", "h200-sxm", 256, 4096, 512, "megatron-lm", 4, 4, 0, 8, v1::STAGE_TUNE, true},
     {"qwen2-57b-a14b", "a100-sxm-80gb", 64, 4096, 512, "megatron-lm", 1, 4, 0, 8, v1::STAGE_TUNE, false},
     {"qwen3.5-122b-a10b", "h20-sxm-96gb", 128, 16384, 256, "megatron-bridge", 1, 2, 0, 8, v1::STAGE_TUNE, false},
+    {"ling-mini-2.0", "h800-sxm", 64, 16384, 128, "megatron-bridge", 8, 1, 0, 8, v1::STAGE_PRODUCTION, false},
 };
 
 v1::ResolveConfigRequest RequestOf(const KnownQuestion& known) {
