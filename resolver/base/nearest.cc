@@ -10,9 +10,10 @@
 namespace flightplan {
 namespace {
 
-constexpr size_t kLongestName = 128;  // longer input is no misspelt name, and the distance is quadratic
-// In units of base/work.h: to look at a candidate, and at each character of one of a fitting length.
-constexpr size_t kWorkOfCandidate = 2, kWorkOfCharacter = 1;
+constexpr size_t kLongestName = 128;  // longer input is no misspelt name, and so many bits are a column
+// In units of base/work.h: to look at a candidate, and at each character of one of a fitting length; for a column of
+// its distance; and for what is made of the name itself.
+constexpr size_t kWorkOfCandidate = 2, kWorkOfCharacter = 1, kWorkOfColumn = 4, kWorkOfName = 100;
 
 // Which characters there are.
 uint64_t Letters(absl::string_view text) {
@@ -32,42 +33,67 @@ bool MayBeNear(absl::string_view a, uint64_t letters_of_a, absl::string_view b, 
   return static_cast<size_t>(missing) <= limit;
 }
 
-// Levenshtein distance of names of at most kLongestName; where it is more than `limit`, any number above that.
-size_t Distance(absl::string_view a, absl::string_view b, size_t limit) {
-  std::array<size_t, kLongestName + 1> row;
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    size_t least = row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
-      least = std::min(least, row[j]);
-    }
-    if (least > limit) return least;  // and no row below has less
+// Levenshtein distances from one name: a column of the matrix is a word of bits, one for each of the name's characters
+// that says whether the distance grows there, another whether it falls (Myers 1999, in Hyyro's form of 2003).
+template <class Bits>
+class Distances {
+ public:
+  explicit Distances(absl::string_view name) : size_(name.size()), last_(size_ == 0 ? 0 : Bits{1} << (size_ - 1)) {
+    for (size_t i = 0; i < size_; ++i) places_[static_cast<unsigned char>(name[i])] |= Bits{1} << i;
   }
-  return row[b.size()];
-}
 
-}  // namespace
+  // Where it is more than `limit`, any number above that.
+  size_t To(absl::string_view other, size_t limit) const {
+    size_t distance = size_;
+    if (size_ == 0) return other.size();
+    Bits grows = ~Bits{0}, falls = 0;
+    for (size_t left = other.size(); const char c : other) {
+      const Bits same = places_[static_cast<unsigned char>(c)];
+      const Bits kept = same | falls;
+      const Bits across = (((same & grows) + grows) ^ grows) | same;
+      Bits right = falls | ~(across | grows), back = grows & across;  // grows and falls from one column to the next
+      if ((right & last_) != 0) ++distance;
+      if ((back & last_) != 0) --distance;
+      if (distance > limit + --left) return distance;  // each character left takes off one at most
+      right = (right << 1) | 1;
+      back <<= 1;
+      grows = back | ~(kept | right);
+      falls = right & kept;
+    }
+    return distance;
+  }
 
-absl::string_view NearestName(absl::string_view name, absl::Span<const absl::string_view> candidates, size_t at_least) {
-  if (name.size() > kLongestName || Work::Spent()) return {};
-  Work::Spend(kWorkOfCandidate * candidates.size());
+ private:
+  size_t size_;
+  Bits last_;
+  std::array<Bits, 256> places_{};  // of each character in the name
+};
+
+template <class Bits>
+absl::string_view NearestOf(absl::string_view name, absl::Span<const absl::string_view> candidates, size_t at_least) {
   const uint64_t letters = Letters(name);
+  const Distances<Bits> distances(name);
   absl::string_view best;
   size_t best_distance = std::max(at_least, name.size() / 3) + 1;
   for (absl::string_view candidate : candidates) {
     if (candidate.size() > kLongestName || !MayBeNear(name, letters, candidate, best_distance)) continue;
-    Work::Spend(kWorkOfCharacter * name.size() * candidate.size());
-    const size_t distance = Distance(name, candidate, best_distance);
+    Work::Spend(kWorkOfColumn * candidate.size());
+    const size_t distance = distances.To(candidate, best_distance);
     if (distance < best_distance || (distance == best_distance && !best.empty() && candidate < best)) {
       best_distance = distance;
       best = candidate;
     }
   }
   return best;
+}
+
+}  // namespace
+
+absl::string_view NearestName(absl::string_view name, absl::Span<const absl::string_view> candidates, size_t at_least) {
+  if (name.size() > kLongestName || Work::Spent()) return {};
+  Work::Spend(kWorkOfName + kWorkOfCandidate * candidates.size());
+  return name.size() <= 64 ? NearestOf<uint64_t>(name, candidates, at_least)
+                           : NearestOf<unsigned __int128>(name, candidates, at_least);
 }
 
 }  // namespace flightplan

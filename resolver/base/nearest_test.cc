@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "resolver/base/work.h"
 
 namespace flightplan {
@@ -37,6 +42,42 @@ TEST(NearestName, IsNoneOfAVeryLongName) {
   EXPECT_EQ(NearestName(longest, {longest}), longest);
   EXPECT_EQ(NearestName(longer, {longest}), "");
   EXPECT_EQ(NearestName(longest, {longer}), "");
+}
+
+// As the matrix has it, row by row.
+size_t EditsBetween(absl::string_view a, absl::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+// Names of every length, near to each other and far, of few letters and with bytes beyond ASCII.
+TEST(NearestName, IsNearByTheMatrixOfEdits) {
+  std::mt19937_64 random(1);
+  const auto any = [&](size_t size) {
+    std::string text;
+    while (text.size() < size) text += "abcd\xff\x80"[random() % 6];
+    return text;
+  };
+  for (int n = 0; n < 20'000; ++n) {
+    const std::string name = any(random() % 129);
+    std::string other = random() % 4 == 0 ? any(random() % 129) : name;
+    for (size_t edits = random() % 50; edits > 0; --edits) {
+      const size_t at = random() % (other.size() + 1);
+      other.replace(at, random() % 2, any(random() % 2));
+    }
+    if (other.size() > 128 || other.empty()) continue;
+    const bool near = EditsBetween(name, other) <= std::max<size_t>(2, name.size() / 3);
+    ASSERT_EQ(NearestName(name, {other}) == other, near) << absl::CEscape(name) << " " << absl::CEscape(other);
+  }
 }
 
 TEST(NearestName, IsCountedAsWork) {
