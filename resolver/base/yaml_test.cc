@@ -82,6 +82,11 @@ TEST(ParseYaml, NamesThePlaceOfASyntaxFault) {
   EXPECT_EQ(Fault("\ta: 1\n").substr(0, 9), "f.yaml:1:");
 }
 
+// Of the byte that is no escape, where the message has the byte itself.
+TEST(ParseYaml, NamesNoHalfOfACharacter) {
+  EXPECT_EQ(Fault("a: \"\\\xe2\x80\xa8\""), "f.yaml:1:7: unknown escape character: \\xe2");
+}
+
 // PyYAML refuses them, yaml-cpp alone would not.
 TEST(ParseYaml, RefusesTabsBetweenTokensAndKeysWithoutColon) {
   EXPECT_EQ(Fault("a:\t1\n"), "f.yaml:1:4: a tab in front of it; write blanks");
