@@ -41,6 +41,7 @@ enum RecomputeModule : uint16_t {
   kDropOverlapPostAttention = 1u << 10,
   kDropOverlapExperts = 1u << 11,
 };
+constexpr unsigned kDropWithinOverlap = kDropOverlapAttention | kDropOverlapPostAttention | kDropOverlapExperts;
 
 // The bit of a name in recompute_modules; 0: nothing is known of it.
 uint16_t DropBitOf(absl::string_view recompute_module);

@@ -14,6 +14,7 @@
 #include "resolver/layouts/given_knobs.h"
 #include "resolver/layouts/layout_search.h"
 #include "resolver/pipeline/resolve.h"
+#include "resolver/plan/stack.h"
 #include "resolver/planner/search.h"
 #include "resolver/rules/decide/features.h"
 
@@ -243,8 +244,8 @@ absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSna
 
 // Until nothing changes: what goes with a choice, such as the optimizer that offload asks for, moves the next one.
 // Leaves `search` as Prepare makes it of the plan.
-absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
-                             ExecutionSearch* search, ResolvedPlan* plan) {
+absl::Status WeighSpace(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
+                        ExecutionSearch* search, ResolvedPlan* plan) {
   std::vector<Knob> weighed;
   for (int round = 0; round < kMostRounds && !Plainest(*plan); ++round) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(const bool changed, WeighOnce(intent, evidence, room, &weighed, search, plan));
@@ -252,6 +253,36 @@ absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnaps
     search->question.execution = search->all;
     return absl::OkStatus();
   }
+  Prepare(*plan, room, search);
+  return absl::OkStatus();
+}
+
+// LoongForge computes parts of a layer again within the schedule of its EP overlap. Such recompute hangs on the
+// overlap, so that no space of one beside the other holds it. `own`: as the plan is executed.
+bool RecomputeWithinOverlapIsOpen(const NormalizedIntent& intent, const ResolvedPlan& plan, const Candidate& own) {
+  constexpr Knob kOverlap = K::overlap_moe_expert_parallel_comm;
+  const bool roomy = Launchable(plan) && own.recompute == RecomputeMode::kNone && own.optimizer_offload == 0;
+  return StackOf(intent.env).fork && own.ep > 1 && !roomy && (own.recompute_modules & kDropWithinOverlap) == 0 &&
+         plan.decided.config.origin(kOverlap) != Origin::kAbsent && !PinOf(intent, kOverlap).has_value() &&
+         !PinOf(intent, K::recompute_granularity).has_value() && !Settled(plan, kOverlap) && !Plainest(plan);
+}
+
+// The space, and beside it the overlap with the recompute that the decisions make of it.
+absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
+                             ExecutionSearch* search, ResolvedPlan* plan) {
+  FLIGHTPLAN_RETURN_IF_ERROR(WeighSpace(intent, evidence, room, search, plan));
+  if (!RecomputeWithinOverlapIsOpen(intent, *plan, search->base)) return absl::OkStatus();
+  const GivenKnobs given = {{K::overlap_moe_expert_parallel_comm, Value(true)}};
+  NormalizedIntent asked = intent;
+  GiveKnobs(given, &asked);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(asked, evidence));
+  if (Closed(tried)) return absl::OkStatus();
+  ExecutionSearch within;
+  FLIGHTPLAN_RETURN_IF_ERROR(WeighSpace(asked, evidence, room, &within, &tried));
+  const double errors = NeedsAb(*plan, K::overlap_moe_expert_parallel_comm) ? kErrorsOfAnAb : 0;
+  if (!Better(*plan, tried, within.Room(), errors)) return absl::OkStatus();
+  TellAsDecided(*plan, given, &tried);
+  *plan = std::move(tried);
   Prepare(*plan, room, search);
   return absl::OkStatus();
 }

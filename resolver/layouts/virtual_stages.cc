@@ -75,6 +75,15 @@ std::vector<int64_t> VirtualStageSearch::AsIn(const ResolvedPlan& plan, bool lea
   space.optimizer_offloads = std::move(own.optimizer_offloads);
   space.on_gpu = own.on_gpu;
   space.on_host = own.on_host;
+  if ((as.recompute_modules & kDropWithinOverlap) != 0) {
+    space.recomputes = std::move(own.recomputes);
+    // The inputs of what is computed again wait on the host, or not, as in the plan.
+    search_.question.base = [base = search_.question.base, tensors = as.offload_modules](const LayoutSizes& sizes) {
+      Candidate c = base(sizes);
+      c.offload_modules = tensors;
+      return c;
+    };
+  }
   return Ranked(as, leave_room);
 }
 

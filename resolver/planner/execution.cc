@@ -10,14 +10,16 @@ namespace flightplan {
 std::vector<Family> FamiliesOf(const ExecutionSpace& execution) {
   std::vector<Family> families;
   for (float offload : execution.optimizer_offloads) {
-    // Selective recompute keeps more than full; the `moe` module contains others, so its sets stand apart, and so does
-    // what keeps everything, but on the host.
-    std::array<Family, 4> of_offload;
+    // Selective recompute keeps more than full; the `moe` module contains others, so its sets stand apart, and so do
+    // LoongForge's within the overlap, and what keeps everything, but on the host.
+    std::array<Family, 5> of_offload;
     for (size_t r = 0; r < execution.recomputes.size(); ++r) {
       const Recompute& recompute = execution.recomputes[r];
       const bool full = recompute.mode == RecomputeMode::kFullUniform || recompute.mode == RecomputeMode::kFullBlock;
       const bool on_host = recompute.offload_layers > 0;
-      Family& family = of_offload[on_host ? 3 : full ? 2 : (recompute.modules & kDropMoe) != 0 ? 1 : 0];
+      const bool within_overlap = (recompute.modules & kDropWithinOverlap) != 0;
+      const bool whole_moe = (recompute.modules & kDropMoe) != 0;
+      Family& family = of_offload[within_overlap ? 4 : on_host ? 3 : full ? 2 : whole_moe ? 1 : 0];
       family.offload = offload;
       family.sets.push_back(r);
       family.most.mode = std::max(family.most.mode, recompute.mode);
