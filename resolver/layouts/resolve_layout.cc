@@ -83,12 +83,16 @@ absl::Status ExecuteWithout(const VirtualStageSearch& search, const NormalizedIn
   return absl::OkStatus();
 }
 
+bool LeavesNoRoom(const ResolvedPlan& plan) {
+  const double capacity = MemoryOf(plan.intent.gpu).capacity;
+  return capacity > 0 && MostMemory(plan) > kRoom * capacity;
+}
+
 // Where the best leaves no room itself, the others need not.
 absl::Status ExecuteFuller(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, VirtualStageSearch* search,
                            std::vector<int64_t>* tried, std::vector<StagedPlan>* plans) {
   const ResolvedPlan& best = FewestStagesOfTheFastest(*plans).plan;
-  const double capacity = MemoryOf(best.intent.gpu).capacity;
-  if (capacity <= 0 || MostMemory(best) <= kRoom * capacity) return absl::OkStatus();
+  if (!LeavesNoRoom(best)) return absl::OkStatus();
   return ExecuteStages(search->AsIn(best, /*leave_room=*/false), *search, intent, evidence, tried, plans);
 }
 
@@ -121,11 +125,23 @@ GivenKnobs WithExchange(const ResolvedPlan& plan, GivenKnobs knobs) {
   return knobs;
 }
 
-// Takes `tried` in the place of a plan with as many virtual stages, where it is faster and leaves as much room.
-void TakeShared(const GivenKnobs& given, const VirtualStageSearch& search, ResolvedPlan tried, StagedPlan* own) {
+// Adds what a plan computes again by its decisions.
+GivenKnobs WithRecompute(const ResolvedPlan& plan, GivenKnobs knobs) {
+  for (const Knob knob :
+       {K::recompute_granularity, K::recompute_modules, K::recompute_method, K::recompute_num_layers}) {
+    const bool known = std::any_of(knobs.begin(), knobs.end(), [&](const auto& given) { return given.first == knob; });
+    if (known || FindDecision(plan.decided.decisions, knob) == nullptr) continue;
+    knobs.emplace_back(knob, plan.decided.config.Get(knob));
+  }
+  return knobs;
+}
+
+// Takes `tried` in the place of a plan with as many virtual stages, where it is faster and leaves as much room, or
+// `full`, where none need be left.
+void TakeShared(const GivenKnobs& given, const VirtualStageSearch& search, bool full, ResolvedPlan tried,
+                StagedPlan* own) {
   if (tried.step == nullptr || !Launchable(tried) || tried.step_us() >= own->plan.step_us()) return;
-  const double capacity = MemoryOf(own->plan.intent.gpu).capacity;
-  if (capacity > 0 && MostMemory(tried) > std::max(kRoom * capacity, MostMemory(own->plan))) return;
+  if (!full && LeavesNoRoom(tried) && MostMemory(tried) > MostMemory(own->plan)) return;
   TellAsDecided(own->plan, given, &tried);
   own->plan = std::move(tried);
   own->caution = search.CautionOf(own->plan);
@@ -137,7 +153,9 @@ void TakeShared(const GivenKnobs& given, const VirtualStageSearch& search, Resol
 absl::Status ShareExecution(const VirtualStageSearch& search, const NormalizedIntent& intent,
                             const EvidenceSnapshot& evidence, std::vector<StagedPlan>* plans) {
   const ResolvedPlan& best = FewestStagesOfTheFastest(*plans).plan;
-  const GivenKnobs exchange = WithExchange(best, {}), all = WithExchange(best, WeighedKnobs(best));
+  const bool full = LeavesNoRoom(best);  // its decisions held it for enough; others with their own may pay for room
+  const GivenKnobs exchange = WithExchange(best, {}), weighed_knobs = WithExchange(best, WeighedKnobs(best));
+  const GivenKnobs all = full ? WithRecompute(best, weighed_knobs) : weighed_knobs;
   const auto has = [](const ResolvedPlan& plan) {
     return [&plan](const auto& knob) { return plan.decided.config.Get(knob.first) == knob.second; };
   };
@@ -149,11 +167,11 @@ absl::Status ShareExecution(const VirtualStageSearch& search, const NormalizedIn
     GiveKnobs(all, &alike);
     const bool other_exchange = !std::all_of(exchange.begin(), exchange.end(), has(own.plan));
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(alike), evidence));
-    TakeShared(all, search, std::move(tried), &own);
+    TakeShared(all, search, full, std::move(tried), &own);
     if (!other_exchange) continue;
     GiveKnobs(exchange, &asked);
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan weighed, ExecuteLayout(asked, evidence));
-    TakeShared(exchange, search, std::move(weighed), &own);
+    TakeShared(exchange, search, full, std::move(weighed), &own);
   }
   return absl::OkStatus();
 }
