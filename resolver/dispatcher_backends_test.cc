@@ -90,6 +90,32 @@ TEST(DispatcherBackends, OneThatCostsTheTensorOverlapIsWeighedWithIt) {
   EXPECT_LE(StepWith(request, {"deepep"}), 1.01 * StepWith(request, {}));
 }
 
+// LoongForge computes parts of a layer again within its EP overlap: where memory is short that is faster than what goes
+// without, and who leaves both open gets it.
+TEST(ExpertOverlap, ComesWithTheRecomputeThatItAlonePermits) {
+  v1::ResolveConfigRequest request = Training("minimax-m2.5", "gb300-nvl72", 128, 16384, 128);
+  request.mutable_target()->set_framework("loongforge");
+  request.set_stage(v1::STAGE_TUNE);
+  SetSizes({.tp = 1, .pp = 1, .ep = 32}, &request);
+  const v1::ResolveConfigResponse open = Resolved(request);
+  Pin("overlap_moe_expert_parallel_comm", true, &request);
+  EXPECT_LE(StepUs(open), 1.01 * StepUs(Resolved(request)));
+}
+
+// ROLL hands no such switch to its optimizer, whoever asks for it: no plan and no forecast counts on it.
+TEST(SwitchesLeftOff, MoveNoForecast) {
+  v1::ResolveConfigRequest request = Training("qwen1.5-moe-a2.7b", "rtx-pro-6000-server", 16, 8192, 128);
+  request.mutable_target()->set_framework("roll");
+  SetSizes({.tp = 2, .pp = 1, .vpp = 1, .ep = 1}, &request);
+  const v1::ResolveConfigResponse open = Resolved(request);
+  for (const v1::Decision& decision : open.decisions()) EXPECT_NE(decision.name(), "optimizer_offload_fraction");
+  Pin("optimizer_cpu_offload", true, &request);
+  Pin("optimizer_offload_fraction", 1.0, &request);
+  const v1::ResolveConfigResponse asked = Resolved(request);
+  EXPECT_EQ(StepUs(asked), StepUs(open));
+  EXPECT_EQ(asked.estimate().stages(0).total_bytes().value(), open.estimate().stages(0).total_bytes().value());
+}
+
 // What a caller who names the backend gets is open to one who does not, its memory included.
 TEST(DispatcherBackends, AnOpenOneIsNoSlowerThanOneThatIsNamed) {
   v1::ResolveConfigRequest request = Training("qwen3-vl-30b-a3b", "h100-sxm", 128, 8192, 1024);

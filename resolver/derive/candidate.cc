@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "resolver/derive/placement.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
@@ -268,25 +269,8 @@ void ReadModules(const Config& config, Candidate* c) {
   }
 }
 
-}  // namespace
-
-uint16_t DropBitOf(absl::string_view recompute_module) {
-  for (const auto& [name, bit] : kRecomputeModules) {
-    if (name == recompute_module) return bit;
-  }
-  return 0;
-}
-
-int64_t Candidate::DataParallel() const { return std::max<int64_t>(1, gpus / (int64_t{tp} * pp * cp)); }
-
-int64_t Candidate::ExpertDataParallel() const { return std::max<int64_t>(1, gpus / (int64_t{etp} * ep * pp)); }
-
-int64_t Candidate::Microbatches() const {
-  return std::max<int64_t>(1, global_batch_size / std::max<int64_t>(1, micro_batch_size * DataParallel()));
-}
-
-Candidate CandidateOf(const Config& config, const Environment& env, const ModelShape& shape,
-                      const StageLayout& stages) {
+Candidate ReadCandidate(const Config& config, const Environment& env, const ModelShape& shape,
+                        const StageLayout& stages) {
   constexpr int64_t kMostTokens = int64_t{1} << 40;
   Candidate c;
   c.stages = &stages;
@@ -323,6 +307,32 @@ Candidate CandidateOf(const Config& config, const Environment& env, const ModelS
   ReadModules(config, &c);
   c.adapters = AdaptersOf(config);
   return c;
+}
+
+}  // namespace
+
+uint16_t DropBitOf(absl::string_view recompute_module) {
+  for (const auto& [name, bit] : kRecomputeModules) {
+    if (name == recompute_module) return bit;
+  }
+  return 0;
+}
+
+int64_t Candidate::DataParallel() const { return std::max<int64_t>(1, gpus / (int64_t{tp} * pp * cp)); }
+
+int64_t Candidate::ExpertDataParallel() const { return std::max<int64_t>(1, gpus / (int64_t{etp} * ep * pp)); }
+
+int64_t Candidate::Microbatches() const {
+  return std::max<int64_t>(1, global_batch_size / std::max<int64_t>(1, micro_batch_size * DataParallel()));
+}
+
+Candidate CandidateOf(const Config& config, const Environment& env, const ModelShape& shape,
+                      const StageLayout& stages) {
+  const Stack& stack = StackOf(env);
+  if (stack.left_off.empty()) return ReadCandidate(config, env, shape, stages);
+  Config run = config;
+  for (const Knob knob : stack.left_off) run.Set(knob, Value(false), run.origin(knob));
+  return ReadCandidate(run, env, shape, stages);
 }
 
 }  // namespace flightplan

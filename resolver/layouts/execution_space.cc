@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "resolver/layouts/given_knobs.h"
+#include "resolver/plan/stack.h"
 #include "resolver/rules/decide/features.h"
 
 namespace flightplan {
@@ -57,8 +58,8 @@ struct Asked {
   const decide::Features f;
 
   bool Pinned(Knob knob) const { return PinOf(intent, knob).has_value(); }
-  // The release has it.
-  bool Has(Knob knob) const { return config.origin(knob) != Origin::kAbsent; }
+  // The release has it, and the stack hands it on.
+  bool Has(Knob knob) const { return config.origin(knob) != Origin::kAbsent && !LeavesOff(StackOf(intent.env), knob); }
 };
 
 // The SMs that a flex backend is given: the caller's, the plan's own, or else those that the decisions would take. A
@@ -166,6 +167,10 @@ std::vector<Recompute> RecomputesOf(const Asked& q) {
       const bool full = set.mode == RecomputeMode::kFullUniform;
       if (!full && (set.modules & kDropMlaUpProj) == 0) set.max_pp = 1;
     }
+  }
+  // The decisions' own way, which no set of modules that every stack has comes to.
+  if (!q.Pinned(K::recompute_granularity) && (q.base.recompute_modules & kDropWithinOverlap) != 0) {
+    sets.push_back({q.base.recompute, q.base.recompute_modules});
   }
   if (!OffloadIsOpen(q.intent, q.shape, q.config, q.base)) return sets;
   for (int eighths = 1; eighths < 8; ++eighths) {

@@ -6,15 +6,23 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "resolver/layouts/execution_space.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
 
 using K = Knob;
 
-constexpr std::pair<unsigned, const char*> kRecomputeModules[] = {
-    {kDropCoreAttn, "core_attn"},  {kDropMlaUpProj, "mla_up_proj"},        {kDropMlp, "mlp"}, {kDropMoeAct, "moe_act"},
-    {kDropLayernorm, "layernorm"}, {kDropSharedExperts, "shared_experts"}, {kDropMoe, "moe"}};
+constexpr std::pair<unsigned, const char*> kRecomputeModules[] = {{kDropCoreAttn, "core_attn"},
+                                                                  {kDropMlaUpProj, "mla_up_proj"},
+                                                                  {kDropMlp, "mlp"},
+                                                                  {kDropMoeAct, "moe_act"},
+                                                                  {kDropLayernorm, "layernorm"},
+                                                                  {kDropSharedExperts, "shared_experts"},
+                                                                  {kDropMoe, "moe"},
+                                                                  {kDropOverlapAttention, "a2a_overlap_attn"},
+                                                                  {kDropOverlapPostAttention, "a2a_overlap_post_attn"},
+                                                                  {kDropOverlapExperts, "a2a_overlap_mlp"}};
 constexpr std::pair<unsigned, const char*> kGraphModules[] = {{kGraphAttn, "attn"},
                                                               {kGraphMlp, "mlp"},
                                                               {kGraphMoe, "moe"},
@@ -36,7 +44,9 @@ class Giver {
  public:
   Giver(const Config& config, const NormalizedIntent& intent) : config_(config), intent_(intent) {}
   bool known(Knob knob) const { return config_.origin(knob) != Origin::kAbsent; }
-  bool open(Knob knob) const { return known(knob) && !PinOf(intent_, knob).has_value(); }
+  bool open(Knob knob) const {
+    return known(knob) && !PinOf(intent_, knob).has_value() && !LeavesOff(StackOf(intent_.env), knob);
+  }
   void Give(Knob knob, Value value) { knobs_.emplace_back(knob, std::move(value)); }
   GivenKnobs Take() { return std::move(knobs_); }
 

@@ -2,11 +2,13 @@
 // resolver/stacks/<name>, where its record stands in stack.cc beside what reads and writes its spelling.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "resolver/plan/environment.h"
+#include "resolver/plan/knob.h"
 #include "resolver/plan/phase.h"
 
 namespace flightplan {
@@ -50,6 +52,10 @@ struct Stack {
   // It may train low-rank adapters in place of the weights, by the knobs of the section peft.
   bool adapters = false;
 
+  // Switches that its programs leave off, whatever a launch says: no decision, no search and no forecast counts on
+  // them.
+  absl::Span<const Knob> left_off = {};
+
   // How its launches and files are told from those of other stacks.
   struct Marks {
     int order = 0;  // those that tell more come first
@@ -73,6 +79,9 @@ absl::Span<const Stack* const> RegisteredStacks();
 absl::Span<const Stack* const> AllStacks();
 const Stack& StackOf(Target target);
 inline const Stack& StackOf(const Environment& env) { return StackOf(env.target); }
+inline bool LeavesOff(const Stack& stack, Knob knob) {
+  return std::find(stack.left_off.begin(), stack.left_off.end(), knob) != stack.left_off.end();
+}
 // Null where no stack that is asked for by name has this one.
 const Stack* FindStack(absl::string_view name);
 // Whether this Python file, or command ("megatron sft"), is an entry of any stack. Others call parsers with flags of

@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "resolver/evidence/measurement.h"
+#include "resolver/plan/stack.h"
 #include "resolver/rules/decide/decide.h"
 #include "resolver/rules/decide/features.h"
 
@@ -48,7 +49,7 @@ class Deliberation {
   bool is(Knob knob, absl::string_view text) const { return value(knob).is_text() && value(knob).text() == text; }
   bool has(Knob knob, absl::string_view item) const;
   // The release has the knob, and neither the caller nor the model gave it; what an earlier topic decided is closed.
-  bool open(Knob knob) const { return origin(knob) == Origin::kDefault; }
+  bool open(Knob knob) const { return origin(knob) == Origin::kDefault && !LeavesOff(StackOf(intent.env), knob); }
   bool known(Knob knob) const { return origin(knob) != Origin::kAbsent; }
   bool pinned(Knob knob) const { return origin(knob) == Origin::kCaller; }
   // A Transformer Engine that the caller did not name is as new as anything asks for; the rules say so.

@@ -45,16 +45,9 @@ void UseSequenceParallelWithExperts(Editor& e) {
   }
 }
 
-// What the strategy does not hand to its DDP and optimizer configurations, whatever the file says.
-constexpr K kNotHandedOn[] = {K::optimizer_cpu_offload,
-                              K::use_precision_aware_optimizer,
-                              K::overlap_cpu_optimizer_d2h_h2d,
-                              K::average_in_collective,
-                              K::fp8_param_gather,
-                              K::use_megatron_fsdp};
-
-void KeepClassDefaults(Editor& e) {
-  for (const K knob : kNotHandedOn) e.Set(knob, false);
+// Of its DDP and optimizer configurations, whatever the file says.
+void LeaveOff(Editor& e) {
+  for (const K knob : e.facts().stack().left_off) e.Set(knob, false);
 }
 
 void RouteManyExpertsInFp32(Editor& e) {
@@ -113,7 +106,7 @@ const Rule kRules[] = {
      .source = "ROLL:roll/distributed/strategy/megatron_strategy.py:1154",
      .reads = {K::optimizer_cpu_offload, K::use_precision_aware_optimizer, K::overlap_cpu_optimizer_d2h_h2d,
                K::average_in_collective, K::fp8_param_gather, K::use_megatron_fsdp},
-     .change = KeepClassDefaults},
+     .change = LeaveOff},
     {.id = "roll.dispatcher-lengths",
      .area = "dispatcher",
      .at = {Phase::kParse, 80},

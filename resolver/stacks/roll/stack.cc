@@ -31,6 +31,14 @@ constexpr absl::string_view kEntryScripts[] = {"start_agentic_pipeline.py", "sta
                                                "start_rlvr_pipeline.py",    "start_rlvr_rollout_pipeline.py",
                                                "start_rlvr_vl_pipeline.py", "start_sft_pipeline.py"};
 
+// The strategy builds its DDP and optimizer configurations without them (megatron_strategy.py:1154).
+constexpr Knob kLeftOff[] = {Knob::optimizer_cpu_offload,
+                             Knob::use_precision_aware_optimizer,
+                             Knob::overlap_cpu_optimizer_d2h_h2d,
+                             Knob::average_in_collective,
+                             Knob::fp8_param_gather,
+                             Knob::use_megatron_fsdp};
+
 bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
   const absl::string_view file = script.substr(script.rfind('/') + 1);
   return std::find(std::begin(kEntryScripts), std::end(kEntryScripts), file) != std::end(kEntryScripts) &&
@@ -50,6 +58,7 @@ const Stack kRollStack = {
     .vocabulary = "roll.path",
     .hf_models = true,
     .adapters = true,
+    .left_off = kLeftOff,
     .marks = {.order = 0, .launch = IsLaunch, .yaml = "strategy_name: megatron_train"},
     .releases = kReleases,
     .core_release = [](int release) { return release == kMain ? kDevelopedOnCore : release; },
