@@ -33,6 +33,11 @@ constexpr KnownQuestion kKnownQuestions[] = {
     {"qwen2-57b-a14b", "a100-sxm-80gb", 64, 4096, 512, "megatron-lm", 1, 4, 0, 8, v1::STAGE_TUNE, false},
     {"qwen3.5-122b-a10b", "h20-sxm-96gb", 128, 16384, 256, "megatron-bridge", 1, 2, 0, 8, v1::STAGE_TUNE, false},
     {"ling-mini-2.0", "h800-sxm", 64, 16384, 128, "megatron-bridge", 8, 1, 0, 8, v1::STAGE_PRODUCTION, false},
+    {"minimax-m2.5", "gb300-nvl72", 128, 16384, 128, "loongforge", 1, 1, 0, 32, v1::STAGE_TUNE, false},
+    {"qwen3.5-397b-a17b", "h20-sxm-96gb", 256, 4096, 2048, "loongforge", 1, 2, 0, 64, v1::STAGE_TUNE, false},
+    {"qwen3-coder-480b-a35b", "rtx-pro-6000-server", 128, 4096, 256, "loongforge", 1, 4, 0, 32, v1::STAGE_TUNE, false},
+    {"megatron-gpt-22b", "h800-sxm", 128, 4096, 1024, "loongforge", 1, 4, 0, 1, v1::STAGE_PRODUCTION, true},
+    {"qwen1.5-moe-a2.7b", "rtx-pro-6000-server", 16, 8192, 128, "roll", 2, 1, 1, 1, v1::STAGE_PRODUCTION, true},
 };
 
 v1::ResolveConfigRequest RequestOf(const KnownQuestion& known) {
@@ -76,7 +81,9 @@ v1::ResolveConfigRequest Questions::Ask(uint64_t seed) const {
   request.mutable_workload()->set_seq_length(pick(kSequences));
   static constexpr int kBatches[] = {1, 2, 4, 8};
   request.mutable_workload()->set_global_batch_size(int64_t{gpus} * pick(kBatches));
-  static constexpr const char* kTargets[] = {"megatron-lm", "megatron-bridge"};
+  static constexpr const char* kTargets[] = {
+      "megatron-lm", "megatron-bridge", "loongforge", "megatron-lm", "megatron-bridge", "loongforge", "flagscale",
+      "ms-swift",    "nemo-rl",         "primus",     "roll",        "slime",           "verl"};
   request.mutable_target()->set_framework(pick(kTargets));
   static constexpr v1::Stage kStages[] = {v1::STAGE_PRODUCTION, v1::STAGE_TUNE, v1::STAGE_BRING_UP};
   request.set_stage(pick(kStages));
