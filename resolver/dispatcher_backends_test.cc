@@ -62,6 +62,17 @@ TEST(DispatcherBackends, AreThoseOfTheImageWhereNotSaid) {
   EXPECT_EQ(TakenFromImage(request), "");
 }
 
+// LoongForge has no numbers, and its image is not that of the Megatron-Core under it.
+TEST(DispatcherBackends, AreThoseOfTheStacksOwnImage) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_target()->set_framework("loongforge");
+  EXPECT_EQ(TakenFromImage(request), "te=2.9 torch=2.8.0a0 dispatchers=deepep");
+  request.mutable_target()->set_framework("megatron-bridge");
+  EXPECT_EQ(TakenFromImage(request), "te=2.18.0 torch=2.13.0a0 dispatchers=deepep,hybridep");
+  request.mutable_target()->set_version("0.4");
+  EXPECT_EQ(TakenFromImage(request), "te=2.14.1 torch=2.11.0a0");
+}
+
 double StepWith(v1::ResolveConfigRequest request, std::initializer_list<const char*> backends) {
   request.mutable_software()->set_te_version("2.12.0");
   auto& dispatchers = *request.mutable_software()->mutable_dispatchers();

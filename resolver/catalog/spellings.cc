@@ -20,11 +20,7 @@ std::string SpellingOf(Knob knob, const Environment& env) {
 }
 
 std::string TargetName(const Environment& env) {
-  const Stack& stack = StackOf(env);
-  // A program over Megatron-Core is numbered by that; its own newest code comes with one of them.
-  const bool newest = stack.release == &Environment::core_release && env.core_release == stack.core_release(kMain);
-  const int release = stack.releases.size() == 1 ? stack.releases[0] : newest ? kMain : env.*stack.release;
-  return absl::StrCat(stack.name, " ", ReleaseText(release));
+  return absl::StrCat(StackOf(env).name, " ", ReleaseText(ReleaseOf(env)));
 }
 
 }  // namespace flightplan

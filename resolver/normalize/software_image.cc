@@ -13,8 +13,8 @@ namespace flightplan {
 
 void AssumeImage(const v1::SoftwareStack& said, NormalizedIntent* intent) {
   Environment& env = intent->env;
-  const Stack& stack = StackOf(env);
-  const Image* const image = ImageOf(stack.name, env.*stack.release);
+  const absl::string_view stack = StackOf(env).name;
+  const Image* const image = ImageOf(stack, ReleaseOf(env));
   if (image == nullptr) return;
   std::vector<Observed> assumed;
   if (!said.has_te_version()) {
@@ -38,11 +38,11 @@ void AssumeImage(const v1::SoftwareStack& said, NormalizedIntent* intent) {
   finding.severity = Severity::kInfo;
   finding.verdict = Verdict::kAdvice;
   finding.stage = "decide";
-  finding.seen = absl::StrCat(
-      absl::StrJoin(
-          assumed, ", ",
-          [](std::string* out, const Observed& one) { absl::StrAppend(out, one.name, "=", one.value.ToText()); }),
-      ": not given, taken from the image of ", stack.name, " ", ReleaseText(env.*stack.release));
+  finding.seen = absl::StrCat(absl::StrJoin(assumed, ", ",
+                                            [](std::string* out, const Observed& one) {
+                                              absl::StrAppend(out, one.name, "=", one.value.ToText());
+                                            }),
+                              ": not given, taken from the image of ", stack, " ", ReleaseText(image->release));
   finding.observed = std::move(assumed);
   finding.needs = "say what is installed where the launch runs in another image";
   finding.source = image->source;

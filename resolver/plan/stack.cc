@@ -69,6 +69,13 @@ std::string StackNames() {
 
 int NearestRelease(const Stack& stack, int release) { return NearestRelease(stack.releases, release); }
 
+int ReleaseOf(const Environment& env) {
+  const Stack& stack = StackOf(env);
+  if (stack.releases.size() == 1) return stack.releases[0];
+  const bool newest = stack.release == &Environment::core_release && env.core_release == stack.core_release(kMain);
+  return newest ? kMain : env.*stack.release;
+}
+
 std::string ReleaseText(int release) { return release == kMain ? "main" : absl::StrCat("0.", release); }
 
 }  // namespace flightplan

@@ -94,6 +94,9 @@ std::string StackNames();
 
 // The known release that an unknown one is judged as.
 int NearestRelease(const Stack& stack, int release);
+// The release of its stack that an environment has, as the stack numbers them. A stack without numbers has one alone;
+// of a program that is numbered by Megatron-Core, the newest code is the one whose core the environment has.
+int ReleaseOf(const Environment& env);
 // "main", "0.19"
 std::string ReleaseText(int release);
 
