@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -175,6 +176,20 @@ v1::ResolveConfigResponse Part(v1::ResolveConfigResponse whole, v1::AnswerView v
     whole.clear_layout();
   }
   return whole;
+}
+
+// What a release's words cannot say of a model is a fault without a fix: each other word is another model.
+TEST(ResolveConfig, OffersNoOtherModelThanTheOneThatIsAskedFor) {
+  v1::ResolveConfigRequest request = Training("gpt-oss-120b", "h100-sxm", 64, 4096, 512);
+  for (const auto& [stack, release] : {std::pair("loongforge", ""), std::pair("megatron-lm", "0.17")}) {
+    request.mutable_target()->set_framework(stack);
+    request.mutable_target()->set_version(release);
+    const v1::ResolveConfigResponse answer = Resolved(request);
+    const v1::Finding* const yarn = FindFinding(answer.findings(), "mlm.argparse");
+    ASSERT_NE(yarn, nullptr) << stack;
+    EXPECT_TRUE(absl::StrContains(yarn->seen(), "--position-embedding-type yarn")) << yarn->seen();
+    EXPECT_EQ(yarn->fixes_size(), 0) << yarn->ShortDebugString();
+  }
 }
 
 TEST(ResolveConfig, AViewShowsAPartOfTheSameAnswer) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
@@ -11,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "resolver/base/nearest.h"
 #include "resolver/base/utf8.h"
+#include "resolver/catalog/choices.h"
 
 namespace flightplan {
 namespace {
@@ -238,15 +240,20 @@ class Parser {
     // Upstream's converter for graph modules fails with a KeyError of its own, before argparse can explain.
     const bool graph_module = (spec.flag == "--cuda-graph-scope" || spec.flag == "--cuda-graph-modules") &&
                               options_.leftover == nullptr;  // LoongForge's fork has a list of choices
+    std::vector<absl::string_view> instead;
+    if (spec.knob.has_value()) {
+      instead = ChoicesInstead(*spec.knob, text, choices);
+      if (instead.empty()) absl::StrAppend(&needs, kNoChoiceInstead);
+    }
     Report(where, graph_module ? "mlm.cg-scope-name" : options_.rule_id, absl::StrCat(spec.flag, " ", Printable(text)),
            std::move(needs));
     if (!spec.knob.has_value() || Full()) return;
-    absl::string_view best = NearestName(text, choices);
-    if (best.empty()) best = choices[0];
-    const Value fixed = spec.form == FlagForm::kValue ? Value(best) : Value(Value::List{Value(best)});
     Finding& finding = result_.findings.back().finding;
     finding.observed.push_back({std::string(Name(*spec.knob)), Value(Printable(text))});
-    finding.fixes.push_back({Assignment{*spec.knob, "", fixed}});
+    if (instead.empty()) return;
+    const Value best(instead[0]);
+    finding.fixes.push_back(
+        {Assignment{*spec.knob, "", spec.form == FlagForm::kValue ? best : Value(Value::List{best})}});
   }
 
   void Keep(const Argument& word, const FlagSpec& spec, Value value) {

@@ -112,6 +112,19 @@ TEST(Argparse, NamesTheNearestFlagAndChoice) {
   EXPECT_EQ(choice.findings[0].finding.fixes[0][0].value.ToJson(), "\"alltoall\"");
 }
 
+// 0.17 cannot say YaRN; of its choices none is the same model.
+TEST(Argparse, OffersNoOtherModel) {
+  const ParseResult meant = Parse({"--position-embedding-type", "yarn"}, 17);
+  ASSERT_EQ(meant.findings.size(), 1u);
+  EXPECT_TRUE(meant.findings[0].finding.fixes.empty());
+  EXPECT_NE(meant.findings[0].finding.needs.find("another would train something else"), std::string::npos);
+  EXPECT_TRUE(Parse({"--position-embedding-type", "yarn"}).ok());
+  const ParseResult misspelt = Parse({"--position-embedding-type", "roep"}, 17);
+  ASSERT_EQ(misspelt.findings.size(), 1u);
+  ASSERT_EQ(misspelt.findings[0].finding.fixes.size(), 1u);
+  EXPECT_EQ(misspelt.findings[0].finding.fixes[0][0].value.ToJson(), "\"rope\"");
+}
+
 TEST(Argparse, KnowsWhichReleaseHasAFlag) {
   EXPECT_TRUE(Parse({"--cuda-graph-modules", "attn"}).ok());
   const ParseResult older = Parse({"--cuda-graph-modules", "attn"}, 17);

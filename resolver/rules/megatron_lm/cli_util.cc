@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "resolver/base/integers.h"
+#include "resolver/catalog/choices.h"
 #include "resolver/catalog/loongforge.h"
 #include "resolver/plan/stack.h"
 
@@ -77,6 +78,19 @@ const ChoiceRow* FirstRefused(const Facts& f) {
   return nullptr;
 }
 
+// Best first. A list is taken for its first item that is none of the choices.
+std::vector<absl::string_view> InsteadOf(const ChoiceRow& row, const Value& value) {
+  const Value* refused = &value;
+  for (const Value& item : value.list()) {
+    if (!Allowed(row, item)) {
+      refused = &item;
+      break;
+    }
+  }
+  const std::vector<absl::string_view> choices = absl::StrSplit(row.choices, '|');
+  return ChoicesInstead(row.knob, refused->ToText(), choices);
+}
+
 }  // namespace
 
 bool HasCommandLine(const Facts& f) { return f.command_line(); }
@@ -122,14 +136,16 @@ bool HasRefusedChoice(const Facts& f) { return HasCommandLine(f) && FirstRefused
 std::string RefusedChoice(const Facts& f) {
   const ChoiceRow* row = FirstRefused(f);
   if (row == nullptr) return "";
-  return absl::StrCat(row->flag, " ", f.value(row->knob).ToText(), ", choices ", row->choices);
+  const Value& value = f.value(row->knob);
+  return absl::StrCat(row->flag, " ", value.ToText(), ", choices ", row->choices,
+                      InsteadOf(*row, value).empty() ? kNoChoiceInstead : "");
 }
 
 std::vector<Patch> ChoiceFixes(const Facts& f) {
   const ChoiceRow* row = FirstRefused(f);
   if (row == nullptr) return {};
   std::vector<Patch> fixes;
-  for (absl::string_view choice : absl::StrSplit(row->choices, '|')) {
+  for (const absl::string_view choice : InsteadOf(*row, f.value(row->knob))) {
     const bool list = row->form != FlagForm::kValue;
     fixes.push_back({Assign(row->knob, list ? Value(Value::List{Value(choice)}) : Value(choice))});
     if (fixes.size() == 3) break;
