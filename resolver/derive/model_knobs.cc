@@ -41,8 +41,8 @@ class Writer {
   Writer(const ModelSpec& model, const Environment& env)
       : m_(model),
         cli_(StackOf(env).command_line),
-        // Renamed in the newest Megatron-Core; Megatron-Bridge still writes the old name.
-        delta_net_(!StackOf(env).container && env.core_release == kMain ? "gdn" : "gated_delta_net"),
+        // Renamed in the newest Megatron-Core, which warns of the old name that Megatron-Bridge's providers have.
+        delta_net_(env.core_release == kMain ? "gdn" : "gated_delta_net"),
         known_(DefaultsFor(env.target, env.core_release, env.bridge_release, model.is_mla())) {}
 
   std::vector<std::pair<Knob, Value>> Run() {

@@ -91,6 +91,8 @@ TEST(ModelKnobs, SpecialArchitectures) {
   EXPECT_EQ(next.at(K::experimental_attention_variant), Value("gdn"));
   EXPECT_EQ(Knobs("qwen3-next-80b-a3b", For(Target::kMegatronLm, 18)).at(K::experimental_attention_variant),
             Value("gated_delta_net"));
+  EXPECT_EQ(Knobs("qwen3-next-80b-a3b", For(Target::kMegatronBridge)).at(K::experimental_attention_variant),
+            Value("gdn"));
   EXPECT_EQ(next.at(K::linear_attention_freq).list()[3], Value(0));
   EXPECT_EQ(next.at(K::moe_shared_expert_gate), Value(true));
   const std::map<Knob, Value> super = Knobs("nemotron-3-super-120b-a12b", For(Target::kMegatronLm));
