@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/derive/fp8_recipes.h"
 
 namespace flightplan {
 namespace {
@@ -12,27 +13,22 @@ using K = Knob;
 
 constexpr double kWorthNumerics = -0.05;  // two runs to their loss are dearer than one to its step
 
-// `te`: the first Transformer Engine with which Megatron-Core builds it (megatron/core/fp8_utils.py:770).
-struct Recipe {
-  absl::string_view format, name, te;
-};
-
-// What Blackwell multiplies natively, else what Hopper computes in blocks, else one scale a tensor.
-std::optional<Recipe> RecipeOf(const GpuSystem& gpu) {
-  const auto has = [&](absl::string_view name) {
-    return std::find(gpu.fp8_recipes.begin(), gpu.fp8_recipes.end(), name) != gpu.fp8_recipes.end();
-  };
-  if (has("mxfp8")) return Recipe{"e4m3", "mxfp8", "2.1.0"};
-  if (has("blockwise")) return Recipe{"hybrid", "blockwise", "2.3.0.dev0"};
-  if (has("fp8_cs")) return Recipe{"hybrid", "tensorwise", "2.2.0.dev0"};
-  return std::nullopt;
+// What Blackwell multiplies natively, else what Hopper computes in blocks, else one scale a tensor. Null: none of them.
+const Fp8Recipe* RecipeFor(const GpuSystem& gpu) {
+  for (const Precision precision : {Precision::kMxfp8, Precision::kFp8Blockwise, Precision::kFp8Tensorwise}) {
+    const Fp8Recipe* const recipe = Fp8RecipeOf(precision);
+    if (std::find(gpu.fp8_recipes.begin(), gpu.fp8_recipes.end(), recipe->gpu_name) != gpu.fp8_recipes.end()) {
+      return recipe;
+    }
+  }
+  return nullptr;
 }
 
 bool Spoken(const Config& config, Knob knob) {
   return config.origin(knob) == Origin::kCaller || config.origin(knob) == Origin::kAbsent;
 }
 
-KnobChanges ChangesTo(const Recipe& recipe, const Config& config) {
+KnobChanges ChangesTo(const Fp8Recipe& recipe, const Config& config) {
   KnobChanges changes = {{K::fp8, Value(recipe.format)}, {K::fp8_recipe, Value(recipe.name)}};
   // A second copy of the parameters is what upstream warns of. Where they do not travel beside the compute, releases
   // before 0.18 give NaN.
@@ -56,8 +52,8 @@ std::optional<Finding> FindNextPrecision(const NormalizedIntent& intent, const S
       Spoken(config, K::fp8) || Spoken(config, K::fp8_recipe)) {
     return std::nullopt;
   }
-  const std::optional<Recipe> recipe = RecipeOf(intent.gpu);
-  if (!recipe.has_value() || !AtLeast(intent.env.te, recipe->te)) return std::nullopt;
+  const Fp8Recipe* const recipe = RecipeFor(intent.gpu);
+  if (recipe == nullptr || !AtLeast(intent.env.te, recipe->te)) return std::nullopt;
   const KnobChanges changes = ChangesTo(*recipe, config);
   const std::optional<StepForecast> then = ForecastWith(model, plan, changes);
   if (!then.has_value()) return std::nullopt;

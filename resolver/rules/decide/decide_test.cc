@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "resolver/derive/fp8_recipes.h"
 #include "resolver/rules/decide/decide_test_util.h"
 
 namespace flightplan {
@@ -49,6 +50,18 @@ TEST(Fusions, TakeTheCrossEntropyThatNobodyWarnsOf) {
   EXPECT_TRUE(Cites(Find(plan, Knob::cross_entropy_fusion_impl), "model_parallel_config.py:537"));
   Pin(intent, Knob::cross_entropy_fusion_impl, "te");
   EXPECT_EQ(Plan(intent).config.Get(Knob::cross_entropy_fusion_impl).text(), "te");
+}
+
+// Every recipe that can be asked for, in the format that it is used in.
+TEST(Precision, IsSpelledByTheTableOfRecipes) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "gb200", 16, {.ep = 8}, 512);
+  for (const Fp8Recipe& recipe : kFp8Recipes) {
+    if (!recipe.precision.has_value()) continue;
+    intent.workload.precision = *recipe.precision;
+    const DecidedPlan plan = Plan(intent);
+    EXPECT_EQ(plan.config.Get(Knob::fp8_recipe).text(), recipe.name);
+    EXPECT_EQ(plan.config.Get(Knob::fp8).text(), recipe.name == "mxfp8" ? "e4m3" : "hybrid") << recipe.name;
+  }
 }
 
 TEST(ShardedParallel, FsdpShardsUnlessSaidOtherwise) {

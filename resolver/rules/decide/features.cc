@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "resolver/catalog/memory_coefficients.h"
+#include "resolver/derive/fp8_recipes.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/evidence.h"
 #include "resolver/rules/nvshmem.h"
@@ -34,24 +35,11 @@ Config WithPrecision(const Config& config, Precision precision) {
     if (with.origin(knob) != Origin::kCaller) with.Set(knob, std::move(value), Origin::kDecided);
   };
   set(precision == Precision::kFp16 ? K::fp16 : K::bf16, Value(true));
-  switch (precision) {
-    case Precision::kBf16:
-    case Precision::kFp16:
-      break;
-    case Precision::kFp8Tensorwise:
-    case Precision::kFp8Blockwise:
-    case Precision::kFp8Delayed:
-    case Precision::kMxfp8:
-      set(K::fp8, Value("hybrid"));
-      set(K::fp8_recipe, Value(precision == Precision::kMxfp8           ? "mxfp8"
-                               : precision == Precision::kFp8Blockwise  ? "blockwise"
-                               : precision == Precision::kFp8Tensorwise ? "tensorwise"
-                                                                        : "delayed"));
-      break;
-    case Precision::kNvfp4:
-      set(K::fp4, Value("e2m1"));
-      break;
+  if (const Fp8Recipe* const recipe = Fp8RecipeOf(precision)) {
+    set(K::fp8, Value(recipe->format));
+    set(K::fp8_recipe, Value(recipe->name));
   }
+  if (precision == Precision::kNvfp4) set(K::fp4, Value("e2m1"));
   return with;
 }
 

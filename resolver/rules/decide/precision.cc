@@ -1,6 +1,7 @@
 // The knobs that spell the precision the caller asked for. Precision itself is never changed: where the GPU's usual
 // recipe is another one, an A/B is suggested.
 #include "absl/strings/str_cat.h"
+#include "resolver/derive/fp8_recipes.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 
@@ -10,45 +11,19 @@ namespace {
 using K = Knob;
 constexpr absl::string_view kRule = "decide.precision";
 
-struct Spelling {
-  absl::string_view fp8;  // format, empty: none
-  absl::string_view fp8_recipe;
-  bool fp4 = false;
-};
-
-Spelling SpellingOf(Precision precision) {
-  switch (precision) {
-    case Precision::kBf16:
-    case Precision::kFp16:
-      return {};
-    case Precision::kFp8Tensorwise:
-      return {"hybrid", "tensorwise"};
-    case Precision::kFp8Delayed:
-      return {"hybrid", "delayed"};
-    case Precision::kFp8Blockwise:
-      return {"hybrid", "blockwise"};
-    case Precision::kMxfp8:
-      return {"e4m3", "mxfp8"};
-    case Precision::kNvfp4:
-      return {"", "", true};
-  }
-  return {};
-}
-
 }  // namespace
 
 void DecidePrecision(Deliberation& d) {
   const Features& f = d.f;
   const Knob base = f.precision == Precision::kFp16 ? K::fp16 : K::bf16;
   d.Choose(base, true, {.rule_id = kRule, .reason = "the base precision that was asked for"});
-  const Spelling spelling = SpellingOf(f.precision);
-  if (!spelling.fp8.empty()) {
-    d.Choose(K::fp8, spelling.fp8,
-             {.rule_id = kRule,
-              .reason = absl::StrCat("FP8 was asked for; the format of the ", spelling.fp8_recipe, " recipe")});
-    d.Follow(K::fp8_recipe, Value(spelling.fp8_recipe), K::fp8, kRule, "the recipe that was asked for");
+  if (const Fp8Recipe* const recipe = Fp8RecipeOf(f.precision)) {
+    d.Choose(
+        K::fp8, recipe->format,
+        {.rule_id = kRule, .reason = absl::StrCat("FP8 was asked for; the format of the ", recipe->name, " recipe")});
+    d.Follow(K::fp8_recipe, Value(recipe->name), K::fp8, kRule, "the recipe that was asked for");
   }
-  if (spelling.fp4) {
+  if (f.precision == Precision::kNvfp4) {
     d.Choose(K::fp4, "e2m1", {.rule_id = kRule, .reason = "NVFP4 was asked for"});
     d.Follow(K::fp4_recipe, "nvfp4", K::fp4, kRule, "the recipe that was asked for");
   }
@@ -63,7 +38,7 @@ void DecidePrecision(Deliberation& d) {
         f.blackwell
             ? "MXFP8 is the native recipe of Blackwell; it changes the numerics, so it is yours to choose"
             : "blockwise is the recommended FP8 recipe of Hopper; it changes the numerics, so it is yours to choose";
-    if (f.blackwell) ab.companions = {{K::fp8, Value("e4m3")}};
+    if (f.blackwell) ab.companions = {{K::fp8, Value(Fp8RecipeOf(Precision::kMxfp8)->format)}};
     d.SuggestAb(std::move(ab));
   }
 }
