@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/derive/fp8_recipes.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -27,6 +28,28 @@ bool RackScale(F f) { return f.env().gpus_per_node > 0 && f.env().nvlink_domain_
 std::vector<Patch> OlderRecipe(F f) {
   if (f.env().cc_major >= 9) return {{Assign(K::fp8_recipe, "blockwise")}, {Assign(K::fp8_recipe, "tensorwise")}};
   return {{Assign(K::fp8_recipe, "tensorwise")}};
+}
+
+// The recipe that FP8 is asked for with, where it came with a release of Transformer Engine.
+const Fp8Recipe* RecipeOfRelease(F f) {
+  const Fp8Recipe* const recipe = f.on(K::fp8) ? FindFp8Recipe(f.text(K::fp8_recipe)) : nullptr;
+  return recipe == nullptr || recipe->te.empty() ? nullptr : recipe;
+}
+
+// One scale a tensor, with the newest way to find it that the installed Transformer Engine has; else no FP8.
+std::vector<Patch> RecipeOfInstalled(F f) {
+  std::vector<Patch> patches;
+  if (f.te_installed()) {
+    const bool current = f.te_at_least(Fp8RecipeOf(Precision::kFp8Tensorwise)->te);
+    Patch patch = {Assign(K::fp8_recipe, current ? "tensorwise" : "delayed")};
+    if (!current && f.on(K::first_last_layers_bf16)) patch.push_back(Assign(K::first_last_layers_bf16, false));
+    for (const K of_mxfp8 : {K::reuse_grad_buf_for_mxfp8_param_ag, K::fp8_output_proj}) {
+      if (f.on(of_mxfp8)) patch.push_back(Assign(of_mxfp8, false));
+    }
+    patches.push_back(std::move(patch));
+  }
+  patches.push_back({Assign(K::fp8, Value()), Assign(K::fp8_param, false), Assign(K::fp8_param_gather, false)});
+  return patches;
 }
 
 // Expert ranks that share one NVLink domain, which HybridEP has to be told.
@@ -74,6 +97,24 @@ const Rule kRules[] = {
      .when = [](F f) { return Fp8(f, "blockwise") && OlderThan(f, 9, 0) && !OlderThan(f, 8, 9); },
      .needs = "blockwise FP8 needs a Hopper GPU or later",
      .fixes = {{{K::fp8_recipe, "tensorwise"}}}},
+    {.id = "fp8.recipe-te",
+     .area = "version-gate",
+     .at = {Phase::kHardware, 104},
+     .source = "Megatron-LM:megatron/core/fp8_utils.py:770",
+     .reads = {K::fp8_recipe, K::fp8},
+     .reads_env = {"te"},
+     .when =
+         [](F f) {
+           const Fp8Recipe* const recipe = RecipeOfRelease(f);
+           return recipe != nullptr && !f.te_at_least(recipe->te);
+         },
+     .needs = "an FP8 recipe needs the Transformer Engine that it came with, or the first layer in FP8 stops the run",
+     .fix = RecipeOfInstalled,
+     .detail =
+         [](F f) {
+           const Fp8Recipe* const recipe = RecipeOfRelease(f);
+           return recipe == nullptr ? "" : absl::StrCat(recipe->name, " came with ", recipe->te);
+         }},
     {.id = "gpu-gate.deepep-on-rack",
      .area = "gpu-gate",
      .at = {Phase::kHardware, 110},
