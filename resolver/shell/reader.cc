@@ -205,8 +205,9 @@ class LineIndex {
 ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given, const SourcedFiles& files) {
   ShellLaunch out;
   const auto refuse = [&out](absl::string_view rule_id, std::string seen, std::string needs) {
-    out.findings.push_back(
-        MakeParseFinding({-1, -1, 0}, rule_id, Severity::kError, std::move(seen), std::move(needs), kScriptSource));
+    KeepFinding(
+        MakeParseFinding({-1, -1, 0}, rule_id, Severity::kError, std::move(seen), std::move(needs), kScriptSource),
+        &out.findings);
   };
   if (script.size() > kMaxScriptBytes) {
     refuse("input.limit", absl::StrCat("a script of ", script.size(), " bytes"),

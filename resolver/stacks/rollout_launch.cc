@@ -84,8 +84,9 @@ void DropFlagsOfEngine(const RolloutTrainer& trainer, absl::string_view unknown_
 }
 
 void RolloutReader::Refuse(const Argument* at, const RolloutCheck& check, std::string seen, std::string needs) {
-  out_.findings.push_back(MakeParseFinding(at == nullptr ? SourcePosition() : at->at, check.rule_id, Severity::kError,
-                                           std::move(seen), std::move(needs), check.source));
+  KeepFinding(MakeParseFinding(at == nullptr ? SourcePosition() : at->at, check.rule_id, Severity::kError,
+                               std::move(seen), std::move(needs), check.source),
+              &out_.findings);
 }
 
 void RolloutReader::TakeWorld() {
@@ -180,12 +181,12 @@ void RolloutReader::CheckStages() {
   for (const K knob : {K::num_layers_in_first_pipeline_stage, K::num_layers_in_last_pipeline_stage}) {
     const ParsedKnob* said = knobs_.Last(knob);
     if (said == nullptr || said->value.is_none()) continue;
-    out_.findings.push_back(MakeParseFinding(
+    ParseFinding found = MakeParseFinding(
         said->at, trainer_.stages.rule_id, Severity::kError, absl::StrCat(Name(knob), "=", said->value.ToText()),
-        "layers of a first or last stage are said only of a pipeline", trainer_.stages.source));
-    Finding& finding = out_.findings.back().finding;
-    finding.observed = {{std::string(Name(knob)), said->value}, {"pipeline_model_parallel_size", Value(stages)}};
-    finding.fixes = {{Assignment{knob, "", Value()}}};
+        "layers of a first or last stage are said only of a pipeline", trainer_.stages.source);
+    found.finding.observed = {{std::string(Name(knob)), said->value}, {"pipeline_model_parallel_size", Value(stages)}};
+    found.finding.fixes = {{Assignment{knob, "", Value()}}};
+    KeepFinding(std::move(found), &out_.findings);
   }
 }
 

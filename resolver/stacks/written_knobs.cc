@@ -10,9 +10,9 @@ namespace flightplan {
 absl::Span<const Argument> AsManyAsAreRead(absl::Span<const Argument> args, absl::string_view source,
                                            ParseResult* result) {
   if (args.size() <= kMaxArguments) return args;
-  result->findings.push_back(MakeParseFinding({}, "input.limit", Severity::kError,
-                                              absl::StrCat(args.size(), " arguments"),
-                                              absl::StrCat("at most ", kMaxArguments, " arguments are read"), source));
+  KeepFinding(MakeParseFinding({}, "input.limit", Severity::kError, absl::StrCat(args.size(), " arguments"),
+                               absl::StrCat("at most ", kMaxArguments, " arguments are read"), source),
+              &result->findings);
   return args.subspan(0, kMaxArguments);
 }
 

@@ -271,10 +271,12 @@ class PerfReader {
     variant_ = text;
     const std::string lower = absl::AsciiStrToLower(text);
     if (lower != "v1" && lower != "v2") return;
-    out_->findings.push_back(MakeParseFinding(
-        word.at, "bridge-perf.variant-label", Severity::kInfo, absl::StrCat("--config_variant ", Printable(text)),
-        "v1 and v2 are labels that were removed: they choose the recipe without a variant; leave the flag out",
-        "Megatron-Bridge:scripts/performance/utils/utils.py:_recipe_variant_suffix"));
+    KeepFinding(
+        MakeParseFinding(
+            word.at, "bridge-perf.variant-label", Severity::kInfo, absl::StrCat("--config_variant ", Printable(text)),
+            "v1 and v2 are labels that were removed: they choose the recipe without a variant; leave the flag out",
+            "Megatron-Bridge:scripts/performance/utils/utils.py:_recipe_variant_suffix"),
+        &out_->findings);
   }
 
   // Read of the newest code alone.

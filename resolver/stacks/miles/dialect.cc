@@ -97,10 +97,11 @@ class Reader {
     if (bridge || inkling || !words().clear()) return TakeMilesAdapters(words(), &knobs(), &out_);
     const Argument* const rank = words().Find("--lora-rank");
     if (words().Number("--lora-rank").value_or(0) < 1) return false;
-    out_.findings.push_back(MakeParseFinding(
-        rank->at, kAdaptersAlone, Severity::kWarning, absl::StrCat("--lora-rank ", *words().Number("--lora-rank")),
-        "without --megatron-to-hf-mode bridge no adapter is made, and all weights are trained",
-        "miles:miles/backends/megatron_utils/model.py:148"));
+    KeepFinding(MakeParseFinding(rank->at, kAdaptersAlone, Severity::kWarning,
+                                 absl::StrCat("--lora-rank ", *words().Number("--lora-rank")),
+                                 "without --megatron-to-hf-mode bridge no adapter is made, and all weights are trained",
+                                 "miles:miles/backends/megatron_utils/model.py:148"),
+                &out_.findings);
     return false;
   }
 
@@ -251,9 +252,11 @@ ParseResult ParseMiles(absl::Span<const Argument> args, const Environment& env) 
   const RolloutWords words(args);
   if (words.Text("--train-backend") == "fsdp") {
     ParseResult result;
-    result.findings.push_back(MakeParseFinding(
-        words.Find("--train-backend")->at, kOtherBackend, Severity::kWarning, "--train-backend fsdp",
-        "PyTorch's FSDP trains it, and no line of Megatron: it is not judged", "miles:miles/utils/arguments.py:2694"));
+    KeepFinding(
+        MakeParseFinding(words.Find("--train-backend")->at, kOtherBackend, Severity::kWarning, "--train-backend fsdp",
+                         "PyTorch's FSDP trains it, and no line of Megatron: it is not judged",
+                         "miles:miles/utils/arguments.py:2694"),
+        &result.findings);
     result.elsewhere = "in a trainer other than Megatron";
     RolloutReader(Miles(), args, &result).TakeWorld();
     return result;

@@ -100,6 +100,15 @@ TEST(ParseMiles, StopsAtAFlagThatNoParserKnows) {
   EXPECT_EQ(own.findings[0].finding.severity, Severity::kWarning);
 }
 
+// What its own checks find comes behind what the parser refuses, and counts as one with it.
+TEST(ParseMiles, ListsNoMoreFindingsThanAnyReader) {
+  std::string words;
+  for (size_t i = 0; i <= kMaxParseFindings; ++i) absl::StrAppend(&words, "--zzzzzzzzzzzz-", i, " 1 ");
+  const ParseResult parsed = Read(absl::StrCat(words, "--micro-batch-size 1"));  // neither rollouts nor epochs
+  EXPECT_EQ(parsed.findings.size(), kMaxParseFindings + 1);
+  EXPECT_EQ(parsed.findings.back().finding.rule_id, "input.limit");
+}
+
 TEST(ParseMiles, KnowsTheFlagsOfItsCopyOfMegatron) {
   const ParseResult parsed = Read(absl::StrCat(
       kWhole, " --moe-router-score-function sqrtsoftplus --experimental-attention-variant dsv4 --beta-fast 32"));

@@ -107,9 +107,10 @@ class Reader {
       if (out_.elsewhere.empty()) out_.elsewhere = "in the settings of the role that trains";
       return nullptr;
     }
-    out_.findings.push_back(MakeParseFinding(
-        {}, "input.not-judged", Severity::kInfo, "no role that trains has strategy_name megatron_train",
-        "Megatron does not train here, so that nothing is judged", "ROLL:roll/configs/worker_config.py:22"));
+    KeepFinding(MakeParseFinding(
+                    {}, "input.not-judged", Severity::kInfo, "no role that trains has strategy_name megatron_train",
+                    "Megatron does not train here, so that nothing is judged", "ROLL:roll/configs/worker_config.py:22"),
+                &out_.findings);
     out_.elsewhere = "in a strategy that is not Megatron's";
     return nullptr;
   }
