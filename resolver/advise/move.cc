@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "resolver/base/bytes.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
 
@@ -109,7 +110,6 @@ Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, co
 }
 
 std::string PromiseOf(const StepEffect& effect, const MemoryForecast& now, const MemoryForecast& then) {
-  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
   return absl::StrFormat("step %+.0f %% (%+.0f..%+.0f), %.0f -> %.0f GiB (%.0f..%.0f), all else as it is",
                          WholePercent(effect.change), WholePercent(effect.low), WholePercent(effect.high),
                          now.fullest.total.value / kGib, then.fullest.total.value / kGib, then.fullest.total.low / kGib,

@@ -2,12 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "resolver/base/bytes.h"
 #include "resolver/catalog/catalog.h"
 
 namespace flightplan {
 namespace {
-
-constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 
 ModelShape ShapeOf(absl::string_view name) {
   static const Catalog* const kCatalog = new Catalog(*Catalog::Builtin());

@@ -2,12 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "resolver/base/bytes.h"
 #include "resolver/catalog/memory_coefficients.h"
 
 namespace flightplan {
 namespace {
-
-constexpr double kGib = 1 << 30;
 
 StageForecast Allocated(double bytes) {
   StageForecast stage;

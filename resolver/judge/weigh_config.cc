@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "resolver/base/bytes.h"
 #include "resolver/base/saturating.h"
 #include "resolver/catalog/memory_coefficients.h"
 #include "resolver/derive/adapters.h"
@@ -172,7 +173,7 @@ WeighedConfig EstimateConfig(const WeighingInputs& inputs, const Config& config,
     const bool at_most = inputs.others != nullptr && !inputs.others->counted_too.empty();
     if (at_most && weighed.estimate.has_value() && standing.fit != FitVerdict::kFits) {
       const double total = weighed.estimate->stages[weighed.estimate->fullest].total.value;
-      weighed = Lacks("", absl::StrFormat("at most %.0f GiB, with %s", total / (1 << 30), inputs.others->counted_too));
+      weighed = Lacks("", absl::StrFormat("at most %.0f GiB, with %s", total / kGib, inputs.others->counted_too));
     } else if (!weighed.estimate.has_value()) {
       standing.at_least_bytes = LeastWithout(inputs, gpu, standing.missing_input, config, env);
     } else if (unread != nullptr) {

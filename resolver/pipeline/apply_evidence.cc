@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "resolver/base/bytes.h"
 #include "resolver/derive/placement.h"
 #include "resolver/evidence/calibration.h"
 
@@ -93,7 +94,6 @@ void ApplyMemoryEvidence(const NormalizedIntent& intent, const Config& config, c
 void ReportMeasuredPeak(const NormalizedIntent& intent, const EstimatedPlan& estimate, std::vector<Finding>* findings) {
   const double peak = MeasuredPeak(intent);
   if (peak <= 0 || estimate.stages.empty()) return;
-  constexpr double kGib = 1 << 30;
   const double forecast = estimate.stages[estimate.fullest].total.value;
   Finding finding = Info("evidence.memory-measured");
   finding.source = "the profile that was sent with the question";

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "resolver/base/bytes.h"
 #include "resolver/engine/repeats.h"
 #include "resolver/estimate/effect.h"
 #include "resolver/pipeline/memory_fixes.h"
@@ -17,7 +18,6 @@ namespace {
 
 using K = Knob;
 
-constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 constexpr size_t kMostOffered = 2;  // of a memory error's fixes; of a warning's the best
 constexpr size_t kMostAsked = 6;    // of each kind, best forecast first
 constexpr double kDear = 0.1;       // of the step: a memory fix that costs more is worth a look at two together

@@ -6,13 +6,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/bytes.h"
 #include "resolver/runlog/scan.h"
 
 namespace flightplan {
 namespace {
 
 constexpr size_t kNone = absl::string_view::npos;
-constexpr double kMib = 1024.0 * 1024.0;
 constexpr int64_t kMostMib = int64_t{16} << 20;  // 16 TiB
 constexpr int64_t kMostIndex = 1024;
 constexpr size_t kLongestName = 64;

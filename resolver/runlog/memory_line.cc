@@ -5,13 +5,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/bytes.h"
 #include "resolver/runlog/scan.h"
 
 namespace flightplan {
 namespace {
 
-constexpr double kMib = 1024.0 * 1024.0;
-constexpr double kGib = kMib * 1024.0;
 constexpr double kGigabyte = 1e9;
 constexpr double kMostBytes = 1e15;
 

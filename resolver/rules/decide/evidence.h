@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
+#include "resolver/base/bytes.h"
 
 namespace flightplan::decide::evidence {
 
@@ -134,8 +135,8 @@ inline constexpr absl::string_view kFusedPathBf16 =
 inline constexpr double kForcedBalanceCapacity = 1.5;
 inline constexpr int64_t kMaxLosslessCapacityEp = 8;
 // Extra memory of scoped graphs: a few GB, more than 10 GB with pipelining (Megatron-Bridge CUDA-graph guide).
-inline constexpr double kGraphBytes = 3.0 * (1u << 30);
-inline constexpr double kGraphBytesPipeline = 10.0 * (1u << 30);
+inline constexpr double kGraphBytes = 3.0 * kGib;
+inline constexpr double kGraphBytesPipeline = 10.0 * kGib;
 // Above this many tokens of a microbatch, attention's static buffers and private pools are the larger part of the
 // graphs' memory, and published recipes capture router and preprocess only.
 inline constexpr int64_t kManyTokensForAttentionGraph = 32768;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_format.h"
+#include "resolver/base/bytes.h"
 #include "resolver/catalog/memory_coefficients.h"
 #include "resolver/derive/fp8_recipes.h"
 #include "resolver/plan/stack.h"
@@ -227,7 +228,6 @@ double Reserved(const Features& features, const StageBytes& bytes) {
 bool Fits(const Features& features, double bytes) { return !features.memory_known || bytes <= features.capacity; }
 
 std::string KeptFree(const Features& features) {
-  constexpr double kGib = 1u << 30;
   const double kept = memory::kHeadroomBytes.value;
   return absl::StrFormat("%.0f of %.0f GiB kept free", kept / kGib, (features.capacity + kept) / kGib);
 }

@@ -1,6 +1,7 @@
 // Where optimizer state lives.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "resolver/base/bytes.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 
@@ -16,8 +17,8 @@ Finding DoesNotFit(const Deliberation& d, double bytes) {
   finding.severity = Severity::kWarning;
   finding.verdict = Verdict::kAdvice;
   finding.stage = "decide";
-  finding.seen = absl::StrFormat("about %.0f GiB a GPU by the closed formulas, %s on %s", bytes / (1u << 30),
-                                 KeptFree(d.f), d.intent.gpu.name);
+  finding.seen = absl::StrFormat("about %.0f GiB a GPU by the closed formulas, %s on %s", bytes / kGib, KeptFree(d.f),
+                                 d.intent.gpu.name);
   finding.needs = "a layout that splits the model further (more PP, EP or TP), or fewer tokens in a microbatch";
   return finding;
 }

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "resolver/base/bytes.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
@@ -21,7 +22,7 @@ struct Step {
   unsigned contains = 0;
 };
 
-std::string Gib(double bytes) { return absl::StrFormat("%.0f GiB", bytes / (1u << 30)); }
+std::string Gib(double bytes) { return absl::StrFormat("%.0f GiB", bytes / kGib); }
 
 Value ModulesOf(unsigned bits) {
   static const auto* const kModules =

@@ -2,6 +2,7 @@
 // GPU with its band. Above the GPU's memory with its point it does not fit; with the upper end of its band alone it is
 // marginal.
 #include "absl/strings/str_format.h"
+#include "resolver/base/bytes.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -9,8 +10,6 @@ namespace {
 
 using K = Knob;
 using F = const Facts&;
-
-constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 
 bool Over(F f, int64_t FoundMemory::*part) {
   const std::optional<FoundMemory>& memory = f.found().memory;
