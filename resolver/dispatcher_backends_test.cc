@@ -117,11 +117,14 @@ TEST(ExpertOverlap, ComesWithTheRecomputeThatItAlonePermits) {
 TEST(SwitchesLeftOff, MoveNoForecast) {
   v1::ResolveConfigRequest request = Training("qwen1.5-moe-a2.7b", "rtx-pro-6000-server", 16, 8192, 128);
   request.mutable_target()->set_framework("roll");
+  request.mutable_software()->set_te_version("2.12.0");
   SetSizes({.tp = 2, .pp = 1, .vpp = 1, .ep = 1}, &request);
   const v1::ResolveConfigResponse open = Resolved(request);
   for (const v1::Decision& decision : open.decisions()) EXPECT_NE(decision.name(), "optimizer_offload_fraction");
   Pin("optimizer_cpu_offload", true, &request);
-  Pin("optimizer_offload_fraction", 1.0, &request);
+  v1::KnobSetting* const fraction = request.add_pinned_knobs();
+  fraction->set_name("optimizer_offload_fraction");
+  fraction->mutable_value()->set_double_value(1);
   const v1::ResolveConfigResponse asked = Resolved(request);
   EXPECT_EQ(StepUs(asked), StepUs(open));
   EXPECT_EQ(asked.estimate().stages(0).total_bytes().value(), open.estimate().stages(0).total_bytes().value());
