@@ -152,6 +152,21 @@ TEST(NextStep, IsAnotherPipelineWhereTheStagesWereGiven) {
   EXPECT_FALSE(Holds(NextSteps(request), kPipeline));
 }
 
+// More stages take more memory: with little room left, decisions made anew would pay for it, so the fix says that they
+// are not to.
+TEST(NextStep, KeepsOffWhatThePlanDoesWithout) {
+  v1::ResolveConfigRequest request = Training("llama-4-maverick", "h200-sxm", 128, 8192, 1024);
+  SetSizes({.tp = 1, .pp = 16, .vpp = 1, .ep = 8}, &request);
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  const v1::Finding* const step = FindFinding(answer.findings(), "decide.next-step-pipeline");
+  ASSERT_NE(step, nullptr);
+  const auto& knobs = step->fixes(0).knobs();
+  const auto offload = std::find_if(knobs.begin(), knobs.end(),
+                                    [](const v1::KnobSetting& knob) { return knob.name() == "optimizer_cpu_offload"; });
+  ASSERT_NE(offload, knobs.end());
+  EXPECT_TRUE(offload->has_value() && !offload->value().bool_value());
+}
+
 // No sentence of the answer, and no side of its A/B, puts attention's graphs beside EP overlap.
 TEST(NextStep, NeverCapturesAttentionBesideExpertOverlap) {
   v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100", 16, 4096, 128);

@@ -6,8 +6,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "resolver/base/bytes.h"
+#include "resolver/derive/candidate.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
@@ -37,9 +39,20 @@ constexpr Knob kMakeRoom[] = {K::recompute_granularity,
                               K::use_precision_aware_optimizer,
                               K::overlap_cpu_optimizer_d2h_h2d};
 
+// The first of them, off as the plan has them: decided anew with little room they would be on, and cost a longer step.
+constexpr Knob kKeptOff[] = {K::recompute_granularity, K::optimizer_cpu_offload};
+
 // How its passes are executed, which decisions make otherwise beside other stages.
 constexpr Knob kExecution[] = {K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl, K::cuda_graph_modules,
                                K::cuda_graph_scope, K::te_rng_tracker};
+
+// LoongForge's modules, which only the schedule of the EP overlap computes again.
+bool RecomputesWithinOverlap(const Config& config) {
+  const Value& modules = config.Get(K::recompute_modules);
+  return modules.is_list() && std::any_of(modules.list().begin(), modules.list().end(), [](const Value& name) {
+           return (DropBitOf(name.text()) & kDropWithinOverlap) != 0;
+         });
+}
 
 }  // namespace
 
@@ -83,7 +96,7 @@ Finding NextStepFinding(absl::string_view source) {
 }
 
 Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, const PlanForecast& plan,
-                         const KnobChanges& changes) {
+                         const KnobChanges& changes, StepModel::Room left) {
   Finding finding = NextStepFinding(source);
   finding.rule_id = rule_id;
   Patch fix;
@@ -99,9 +112,16 @@ Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, co
     const Origin origin = plan.config.origin(knob);
     if (set && (origin == Origin::kDecided || origin == Origin::kCaller)) add(knob, value);
   }
+  for (const Knob knob : kKeptOff) {
+    const Value& value = plan.config.Get(knob);
+    const Origin origin = plan.config.origin(knob);
+    const bool open = (origin == Origin::kDecided || origin == Origin::kDefault) && !LeavesOff(StackOf(plan.env), knob);
+    if (left >= StepModel::Room::kMarginal && open && !value.truthy()) add(knob, value);
+  }
   for (const Knob knob : kExecution) {
     const bool decided = plan.config.origin(knob) == Origin::kDecided && !plan.config.Get(knob).is_none();
-    if (!SameStages(changes) && decided) add(knob, plan.config.Get(knob));
+    const bool needed = knob == K::overlap_moe_expert_parallel_comm && RecomputesWithinOverlap(plan.config);
+    if (decided && (needed || !SameStages(changes))) add(knob, plan.config.Get(knob));
   }
   for (const Assignment& size : plan.chosen) add(size.knob, size.value);
   if (!plan.stages_given && plan.stages.pp > 1) add(K::virtual_pipeline_model_parallel_size, Value(plan.stages.vpp));

@@ -53,10 +53,10 @@ bool MayBeTried(const PlanForecast& plan, const KnobChanges& changes);
 Finding NextStepFinding(absl::string_view source);
 
 // A second or third of the list. Its fix is the changes, which the question has to be asked again with, and decisions
-// that would be others beside them: what the plan gives for its memory, and beside other stages how they are executed.
-// What is promised holds all else as it is.
+// that would be others beside them: what the plan gives for its memory, or does not give where `left` is little room
+// with the changes, and beside other stages how they are executed. What is promised holds all else as it is.
 Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, const PlanForecast& plan,
-                         const KnobChanges& changes);
+                         const KnobChanges& changes, StepModel::Room left);
 
 // "step -20 % (-26..-14), 69 -> 62 GiB (50..80), all else as it is"
 std::string PromiseOf(const StepEffect& effect, const MemoryForecast& now, const MemoryForecast& then);

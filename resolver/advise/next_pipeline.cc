@@ -99,9 +99,10 @@ std::optional<Finding> FindNextPipeline(const NormalizedIntent& intent, const St
   for (size_t i = 0; i < std::min(better.size(), kMostJudged); ++i) {
     const Pipeline& pipeline = better[i];
     const MemoryForecast memory = MemoryWith(model, plan, pipeline.changes);
-    if (StepModel::RoomOf(memory.verdict) > plan.room || !MayBeTried(plan, pipeline.changes)) continue;
+    const StepModel::Room left = StepModel::RoomOf(memory.verdict);
+    if (left > plan.room || !MayBeTried(plan, pipeline.changes)) continue;
     Finding finding = OtherStepFinding("decide.next-step-pipeline", "the schedule replayed with the forecast's pieces",
-                                       plan, pipeline.changes);
+                                       plan, pipeline.changes, left);
     const int own = plan.stages.vpp;
     finding.seen = absl::StrFormat("the bubble takes %.0f %% of the step with %d virtual %s a rank",
                                    100 * bubble->ratio, own, own == 1 ? "stage" : "stages");

@@ -65,9 +65,9 @@ std::optional<Finding> FindNextPrecision(const NormalizedIntent& intent, const S
   // Where room is short, a plan with less of it would be decided with more recompute, which costs what FP8 gains.
   const bool tighter = left >= StepModel::Room::kMarginal && memory.fullest.total.value > now.fullest.total.value;
   if (left > plan.room || tighter || !MayBeTried(plan, changes)) return std::nullopt;
-  Finding finding =
-      OtherStepFinding("decide.next-step-precision",
-                       "Megatron-Bridge: FP8 recipes of its performance suite (one a GPU generation)", plan, changes);
+  Finding finding = OtherStepFinding("decide.next-step-precision",
+                                     "Megatron-Bridge: FP8 recipes of its performance suite (one a GPU generation)",
+                                     plan, changes, left);
   finding.seen = absl::StrCat("matrix products are in bf16; ", intent.gpu.name, " computes them faster in FP8");
   finding.needs = absl::StrCat("next to try: FP8 (", recipe->name, "); ", PromiseOf(effect, now, memory),
                                ". It changes the numerics: keep it only if its loss follows that of bf16");
