@@ -75,7 +75,7 @@ TEST(PlanLayouts, ListsWhatLeavesRoomFirst) {
   sizes->set_pipeline_model_parallel_size(4);
   sizes->set_context_parallel_size(1);
   sizes->set_expert_tensor_parallel_size(1);
-  sizes->set_micro_batch_size(2);
+  sizes->set_micro_batch_size(8);
   v1::PlanResult result;
   ASSERT_TRUE(TestResolver().PlanLayouts(request, {}, &result).ok());
   ASSERT_GT(result.plans_size(), 1);

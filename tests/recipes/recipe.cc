@@ -157,15 +157,11 @@ std::optional<NormalizedIntent> MakeIntent(const Catalog& catalog, const Recipe&
   // What a recipe says about the precision of weights, gradients and optimizer states belongs to its precision.
   auto pin = [&](Knob knob, Value value) { intent.pins.emplace_back(knob, std::move(value)); };
   // The tables print what Bridge's performance recipes ran (dgxc-benchmarking@c84bc9b80 llama3.1/launch.sh:251 calls
-  // its scripts/performance), and those reduce gradients in bf16 and take Transformer Engine's cross entropy
-  // (Megatron-Bridge@067f987df perf_recipes/_common.py:70, 73).
+  // its scripts/performance), and those reduce gradients in bf16 (Megatron-Bridge@067f987df
+  // perf_recipes/_common.py:73).
   if (recipe.origin == "bridge_perf_recipe" || recipe.origin == "bridge_workload_config" ||
       recipe.origin == "bridge_perf_doc" || recipe.origin == "dgxc_readme") {
     pin(Knob::grad_reduce_in_fp32, Value(false));
-    if (Text(extra, "cross_entropy_fusion_impl").empty()) pin(Knob::cross_entropy_fusion_impl, Value("te"));
-  }
-  if (const std::string kernel = Text(extra, "cross_entropy_fusion_impl"); !kernel.empty()) {
-    pin(Knob::cross_entropy_fusion_impl, Value(kernel));
   }
   // Its named recipes of these precisions keep the weights themselves in FP8 (training/mixed_precision.py:231, 264,
   // 302).

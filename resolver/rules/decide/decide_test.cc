@@ -41,17 +41,6 @@ TEST(Recompute, PipelinesOfLatentAttentionComputeItsUpProjectionsAgain) {
   EXPECT_TRUE(Plan(intent).config.Get(Knob::recompute_granularity).is_none());
 }
 
-// A recipe of the stack may have the other kernel, so that the value is written.
-TEST(Fusions, TakeTheCrossEntropyThatNobodyWarnsOf) {
-  NormalizedIntent intent = Intent("qwen3-next-80b-a3b", "h100", 64, {.pp = 4, .ep = 16}, 512);
-  const DecidedPlan plan = Plan(intent);
-  EXPECT_TRUE(plan.config.Get(Knob::cross_entropy_loss_fusion).truthy());
-  EXPECT_EQ(plan.config.Get(Knob::cross_entropy_fusion_impl).text(), "native");
-  EXPECT_TRUE(Cites(Find(plan, Knob::cross_entropy_fusion_impl), "model_parallel_config.py:537"));
-  Pin(intent, Knob::cross_entropy_fusion_impl, "te");
-  EXPECT_EQ(Plan(intent).config.Get(Knob::cross_entropy_fusion_impl).text(), "te");
-}
-
 // Every recipe that can be asked for, in the format that it is used in.
 TEST(Precision, IsSpelledByTheTableOfRecipes) {
   NormalizedIntent intent = Intent("qwen3-30b-a3b", "gb200", 16, {.ep = 8}, 512);

@@ -68,12 +68,10 @@ void ExtractCandidate(const NormalizedIntent& intent, const std::optional<ModelS
   // the caller's word, would ask for other recompute than it was made with.
   c.ep_overlap = c.delay_wgrad = false;
   c.imbalance = f->moe && !f->benchmark && f->ep >= 8 ? kTrainingImbalance : 1;
-  c.loss = LossKind::kNativeFused;  // what the fusions choose, unless somebody objects
-  if (config.origin(K::cross_entropy_fusion_impl) == Origin::kCaller) {
-    const absl::string_view kernel = config.Get(K::cross_entropy_fusion_impl).text();
-    if (kernel == "te") c.loss = LossKind::kTeFused;
-    if (kernel == "linear") c.loss = LossKind::kLinearFused;
-  }
+  c.loss = LossKind::kTeFused;  // what the fusions choose, unless somebody objects
+  if (config.origin(K::cross_entropy_fusion_impl) == Origin::kCaller &&
+      config.Get(K::cross_entropy_fusion_impl).text() != "te")
+    c.loss = LossKind::kNativeFused;
   c.grad_accumulation_fusion = true;
 }
 

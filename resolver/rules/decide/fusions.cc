@@ -50,19 +50,20 @@ constexpr Row kRope[] = {
      .cites = {"Megatron-LM@d98e8a64dd megatron/core/transformer/transformer_config.py"}},
 };
 
+// Megatron-LM's command line refuses the TE kernel.
+void WriteGradientInPlace(Deliberation& d) {
+  const Environment& env = d.intent.env;
+  if (StackOf(env).container && (!env.te_stated || env.te.has_value()) && d.on(K::cross_entropy_loss_fusion)) {
+    d.Follow(K::cross_entropy_fusion_impl, "te", K::cross_entropy_loss_fusion, kRule, "writes the gradient in place");
+  }
+}
+
 constexpr Row kCrossEntropy[] = {
     {.when = [](D d) { return d.on(K::deterministic_mode); },
      .value = false,
-     .why = "keeps one copy of the logits instead of three"},
-    {.value = true, .why = "keeps one copy of the logits instead of three"},
-};
-
-// The default of the config class. Said where a recipe or a model's provider of the stack may have the other one.
-constexpr Row kCrossEntropyKernel[] = {
-    {.when = [](D d) { return StackOf(d.intent.env).container && d.on(K::cross_entropy_loss_fusion); },
-     .value = "native",
-     .why = "Transformer Engine's kernel is known to be unstable: Megatron-LM refuses it, Megatron-Core warns of it",
-     .cites = {"Megatron-LM@d98e8a64dd megatron/core/model_parallel_config.py:537", "NVIDIA/Megatron-LM#5115"}},
+     .why = "keeps one copy of the logits instead of three",
+     .then = WriteGradientInPlace},
+    {.value = true, .why = "keeps one copy of the logits instead of three", .then = WriteGradientInPlace},
 };
 
 }  // namespace
@@ -76,7 +77,6 @@ void DecideFusions(Deliberation& d) {
   }
   Choose(d, K::apply_rope_fusion, kRule, kRope);
   Choose(d, K::cross_entropy_loss_fusion, kRule, kCrossEntropy);
-  Choose(d, K::cross_entropy_fusion_impl, kRule, kCrossEntropyKernel);
 }
 
 }  // namespace flightplan::decide
