@@ -37,6 +37,16 @@ class KubernetesDoor(unittest.TestCase):
         cls.shadow = Door(FLIGHTPLAN, "shadow")
         cls.addClassCleanup(cls.shadow.close)
 
+    def log_with(self, word):
+        """The server's log, which it writes behind the answer."""
+        until = time.monotonic() + 10
+        while True:
+            log = (self.enforce.root / "log").read_text()
+            if word in log or time.monotonic() > until:
+                self.assertIn(word, log)
+                return log
+            time.sleep(0.05)
+
     def test_every_kind_is_denied_with_the_fix_and_allowed_when_it_runs(self):
         self.assertEqual(len(OBJECTS), 7)
         for kind in OBJECTS:
@@ -103,8 +113,7 @@ class KubernetesDoor(unittest.TestCase):
 
         # Nor does a name forge a line of the server's log, or drive the terminal of whoever reads it.
         ask("log-forged", thing, name='n\n{"msg":"forged"}\r\x1b[2J\x9b2J')
-        log = (self.enforce.root / "log").read_text()
-        self.assertIn("forged", log)
+        log = self.log_with("forged")
         self.assertNotRegex(log, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
         self.assertNotIn("forged", [json.loads(line).get("msg") for line in log.split("\n") if line])
 
