@@ -1,0 +1,271 @@
+#include "resolver/layouts/weigh_executions.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "resolver/base/status_macros.h"
+#include "resolver/estimate/effect.h"
+#include "resolver/estimate/estimate.h"
+#include "resolver/pipeline/resolve.h"
+#include "resolver/plan/stack.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+// Executions that go through the whole pipeline: the rules of the release may refuse the best.
+constexpr int kMostTried = 3;
+constexpr int kMostRounds = 3;
+
+// By how many half-widths of the difference's interval an execution must be faster where evidence left the choice to an
+// A/B. An interval that leaves out zero had the right sign in 42 of 43 matched pairs (evidence_check over
+// tests/data/evidence.jsonl.gz); but such pairs are published where they gained, and what recipes leave off they leave
+// off for reasons that no forecast sees, so twice the error of the difference is asked for. Where no evidence speaks,
+// the forecast alone decides.
+constexpr double kErrorsOfAnAb = 2;
+
+// A candidate's forecast may be off that of its whole answer, by what goes with its knobs: it is asked for a quarter
+// less.
+constexpr double kMarginOfACandidate = 4.0 / 3;
+
+// By how much, of the step, two ways to work out one forecast may differ.
+constexpr double kRounding = 1e-9;
+
+// A bring-up asks for the plainest way: of a flex dispatcher, which is the caller's own word there, the backend alone
+// is weighed.
+bool Plainest(const ResolvedPlan& plan) { return plan.intent.stage == Stage::kBringUp; }
+
+bool OnFlex(const ResolvedPlan& plan) { return plan.decided.config.Get(K::moe_token_dispatcher_type).text() == "flex"; }
+
+// Faster by more than `errors` half-widths of the difference, and than `worth` of the step; or nearly so.
+bool Gains(const StepForecast& plan, const StepForecast& other, double errors, double worth = kAsFast,
+           double nearly = 0) {
+  const StepEffect effect = EffectOf(plan, other);
+  return effect.change < nearly - worth && effect.change + errors * (effect.high - effect.change) < nearly;
+}
+
+// Takes from the space what the rules refused of the candidate; false: nothing is left to take.
+bool LeaveOut(const Candidate& refused, ExecutionSpace* space) {
+  const Exchange exchange = {refused.dispatcher, refused.ep_overlap};
+  const auto is_graph = [&](const Graphs& graphs) {
+    return graphs.impl == refused.graphs && ModulesBeside(exchange, graphs) == refused.graph_modules;
+  };
+  const auto is_exchange = [&](const Exchange& other) {
+    return other.dispatcher == refused.dispatcher && other.ep_overlap == refused.ep_overlap;
+  };
+  if (refused.graphs != GraphImpl::kNone && space->graphs.size() > 1) return std::erase_if(space->graphs, is_graph) > 0;
+  return space->exchanges.size() > 1 && std::erase_if(space->exchanges, is_exchange) > 0;
+}
+
+bool NeedsAb(const ResolvedPlan& plan, Knob knob) {
+  const Decision* const decision = FindDecision(plan.decided.decisions, knob);
+  return decision != nullptr && decision->needs_ab;
+}
+
+}  // namespace
+
+void PrepareExecutions(const ResolvedPlan& plan, double room, ExecutionSearch* s) {
+  const PlannedStep& step = *plan.step;
+  const Config& config = plan.decided.config;
+  const ModelShape& shape = step.model.shape();
+  s->base = CandidateOf(config, plan.env, shape, step.stages);
+  const Candidate& base = s->base;
+  s->sizes = {base.tp, base.pp, base.vpp, base.cp, base.ep, base.etp, base.micro_batch_size};
+  SearchQuestion& q = s->question;
+  q.shape = &shape;
+  q.work = &step.model.work();
+  q.rates = step.model.rates();
+  q.memory = MemoryOf(plan.intent.gpu);
+  // What the decisions took is what they hold for enough.
+  q.room = room;
+  if (q.memory.capacity > 0 && Launchable(plan)) q.room = std::max(room, MostMemory(plan) / q.memory.capacity);
+  q.layout.gpus = base.gpus;
+  q.layout.global_batch_size = base.global_batch_size;
+  q.layout.seq_length = base.seq_length;
+  q.layout.sequence_parallel = base.sequence_parallel;
+  s->all = q.execution = ExecutionsOf(plan.intent, shape, config, base);
+  s->own_graphs = OwnGraphs(plan.intent, shape, config, base);
+  q.base = [s](const LayoutSizes&) { return s->base; };
+}
+
+bool NothingToWeigh(const ResolvedPlan& plan) {
+  if (plan.step == nullptr || plan.intent.profile.has_value() || (Plainest(plan) && !OnFlex(plan))) return true;
+  return std::any_of(plan.run.findings.begin(), plan.run.findings.end(), [](const Finding& finding) {
+    return finding.severity == Severity::kError && finding.area != "fit";
+  });
+}
+
+bool Settled(const ResolvedPlan& plan, Knob knob) {
+  const Decision* const decision = FindDecision(plan.decided.decisions, knob);
+  return decision != nullptr && IsSettled(*decision);
+}
+
+bool BetterExecuted(const ResolvedPlan& plan, const ResolvedPlan& other, double room, double errors, double worth) {
+  if (other.step == nullptr || !Launchable(other) || (room > 0 && MostMemory(other) > room)) return false;
+  return !Launchable(plan) || Gains(plan.step->step, other.step->step, errors, worth);
+}
+
+double ExecutionLimitUs(const ResolvedPlan& plan, double worth, double errors) {
+  if (!Launchable(plan)) return std::numeric_limits<double>::max();
+  return plan.step->step.us * (1 + std::min(-worth, LeastCertain(errors) + kRounding));
+}
+
+void TakeExecution(const GivenKnobs& given, ResolvedPlan&& tried, ResolvedPlan* plan) {
+  TellAsDecided(*plan, given, &tried);
+  *plan = std::move(tried);
+}
+
+namespace {
+
+// Takes from the space what `keeps` says of a knob's decision, of the plan's own dispatcher.
+void Keep(const ResolvedPlan& plan, bool (*keeps)(const ResolvedPlan&, Knob), ExecutionSearch* search) {
+  const Candidate& base = search->base;
+  ExecutionSpace* const space = &search->question.execution;
+  const bool overlap = keeps(plan, K::overlap_moe_expert_parallel_comm);
+  std::erase_if(space->exchanges, [&](const Exchange& exchange) {
+    return exchange.dispatcher != base.dispatcher || (overlap && exchange.ep_overlap != base.ep_overlap);
+  });
+  if (keeps(plan, K::cuda_graph_impl)) space->graphs = {search->own_graphs};
+}
+
+// Candidates that may gain so much. A combination of exchange and graphs without one would be refused and left out of
+// the next try; where each is left out by itself, and there are as many tries, the search may do so at once.
+OfUse Gaining(const ResolvedPlan& plan, double errors, const ExecutionSpace& space) {
+  const auto is_none = [](const Graphs& graphs) { return graphs.impl == GraphImpl::kNone; };
+  const bool one_by_one = space.graphs.size() == 1 || std::none_of(space.graphs.begin(), space.graphs.end(), is_none);
+  if (errors == 0 || !Launchable(plan) || !one_by_one || space.exchanges.size() * space.graphs.size() > kMostTried) {
+    return nullptr;
+  }
+  return [&plan, errors](const StepForecast& step) { return Gains(plan.step->step, step, errors, kAsFast, kRounding); };
+}
+
+// With the plan's own recompute where that is as fast: what need not change stays.
+Candidate LeastChanged(const ResolvedPlan& plan, const ExecutionSearch& search, const FoundPlan& found) {
+  const Candidate& best = found.candidate;
+  const Candidate& base = search.base;
+  if (best.recompute == base.recompute && best.recompute_modules == base.recompute_modules &&
+      best.offload_layers == base.offload_layers) {
+    return best;
+  }
+  SearchQuestion same = search.question;
+  same.execution.recomputes = {{base.recompute, base.recompute_modules, base.offload_layers}};
+  const std::optional<FoundPlan> kept =
+      SearchExecutions(same, search.sizes, plan.step->stages, found.step.us * (1 + kAsFast));
+  return kept.has_value() ? kept->candidate : best;
+}
+
+// The best that the search's space holds, where it is better than the plan by so many errors; whether there was one.
+absl::StatusOr<bool> TakeBest(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double errors,
+                              ExecutionSearch* search, ResolvedPlan* plan) {
+  const double of_candidate = errors / kMarginOfACandidate;
+  const OfUse of_use = Gaining(*plan, of_candidate, search->question.execution);
+  for (int tries = 0; tries < kMostTried; ++tries) {
+    const std::optional<FoundPlan> found = SearchExecutions(search->question, search->sizes, plan->step->stages,
+                                                            ExecutionLimitUs(*plan, kAsFast, of_candidate), of_use);
+    if (!found.has_value()) break;
+    // What the forecast of the candidate itself is far from is not made a whole answer of.
+    if (errors == 0 || !Launchable(*plan) || Gains(plan->step->step, found->step, of_candidate)) {
+      const GivenKnobs given = ExecutionKnobs(LeastChanged(*plan, *search, *found), plan->decided.config, plan->intent);
+      NormalizedIntent asked = intent;
+      GiveKnobs(given, &asked);
+      FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(asked), evidence));
+      if (BetterExecuted(*plan, tried, search->Room(), errors)) {
+        TakeExecution(given, std::move(tried), plan);
+        return true;
+      }
+    }
+    if (!LeaveOut(found->candidate, &search->question.execution)) break;
+  }
+  return false;
+}
+
+// Leaves of the space what changes one decision alone, which evidence left to an A/B.
+void KeepOthers(const Candidate& base, Knob knob, ExecutionSpace* space) {
+  const bool graphs = knob == K::cuda_graph_impl;
+  std::erase_if(space->exchanges, [&](const Exchange& exchange) {
+    return exchange.dispatcher != base.dispatcher || (exchange.ep_overlap == base.ep_overlap) != graphs;
+  });
+  std::erase_if(space->graphs, [&](const Graphs& other) { return (other.impl == base.graphs) == graphs; });
+}
+
+// One round over the plan's own dispatcher: first what no evidence speaks of, then what evidence left to an A/B, each
+// decision by itself, so that none changes by what another one gains. What it settles stays. `weighed`: knobs of which
+// another value is known not to be better than the plan as it is.
+absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
+                               std::vector<Knob>* weighed, ExecutionSearch* weighing, ResolvedPlan* plan) {
+  ExecutionSearch& search = *weighing;
+  PrepareExecutions(*plan, room, &search);
+  Keep(*plan, Settled, &search);
+  Keep(*plan, NeedsAb, &search);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(bool taken, TakeBest(intent, evidence, 0, &search, plan));
+  if (taken) weighed->clear();
+  bool prepared = !taken;  // of the plan as it is
+  for (const Knob knob : {K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl}) {
+    if (!NeedsAb(*plan, knob) || std::find(weighed->begin(), weighed->end(), knob) != weighed->end()) continue;
+    if (!prepared) PrepareExecutions(*plan, room, &search);
+    prepared = true;
+    search.question.execution = search.all;
+    KeepOthers(search.base, knob, &search.question.execution);
+    if (search.question.execution.size() == 0) continue;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const bool clearly, TakeBest(intent, evidence, kErrorsOfAnAb, &search, plan));
+    if (clearly) {
+      weighed->clear();
+      prepared = false;
+    } else {
+      weighed->push_back(knob);
+    }
+    taken = taken || clearly;
+  }
+  return taken;
+}
+
+// Until nothing changes: what goes with a choice, such as the optimizer that offload asks for, moves the next one.
+// Leaves `search` as PrepareExecutions makes it of the plan.
+absl::Status WeighSpace(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
+                        ExecutionSearch* search, ResolvedPlan* plan) {
+  std::vector<Knob> weighed;
+  for (int round = 0; round < kMostRounds && !Plainest(*plan); ++round) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const bool changed, WeighOnce(intent, evidence, room, &weighed, search, plan));
+    if (changed) continue;
+    search->question.execution = search->all;
+    return absl::OkStatus();
+  }
+  PrepareExecutions(*plan, room, search);
+  return absl::OkStatus();
+}
+
+// LoongForge computes parts of a layer again within the schedule of its EP overlap. Such recompute hangs on the
+// overlap, so that no space of one beside the other holds it. `own`: as the plan is executed.
+bool RecomputeWithinOverlapIsOpen(const NormalizedIntent& intent, const ResolvedPlan& plan, const Candidate& own) {
+  constexpr Knob kOverlap = K::overlap_moe_expert_parallel_comm;
+  const bool roomy = Launchable(plan) && own.recompute == RecomputeMode::kNone && own.optimizer_offload == 0;
+  return StackOf(intent.env).fork && own.ep > 1 && !roomy && (own.recompute_modules & kDropWithinOverlap) == 0 &&
+         plan.decided.config.origin(kOverlap) != Origin::kAbsent && !PinOf(intent, kOverlap).has_value() &&
+         !PinOf(intent, K::recompute_granularity).has_value() && !Settled(plan, kOverlap) && !Plainest(plan);
+}
+
+}  // namespace
+
+absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
+                             ExecutionSearch* search, ResolvedPlan* plan) {
+  FLIGHTPLAN_RETURN_IF_ERROR(WeighSpace(intent, evidence, room, search, plan));
+  if (!RecomputeWithinOverlapIsOpen(intent, *plan, search->base)) return absl::OkStatus();
+  const GivenKnobs given = {{K::overlap_moe_expert_parallel_comm, Value(true)}};
+  NormalizedIntent asked = intent;
+  GiveKnobs(given, &asked);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(asked, evidence));
+  if (NothingToWeigh(tried)) return absl::OkStatus();
+  ExecutionSearch within;
+  FLIGHTPLAN_RETURN_IF_ERROR(WeighSpace(asked, evidence, room, &within, &tried));
+  const double errors = NeedsAb(*plan, K::overlap_moe_expert_parallel_comm) ? kErrorsOfAnAb : 0;
+  if (!BetterExecuted(*plan, tried, within.Room(), errors)) return absl::OkStatus();
+  TakeExecution(given, std::move(tried), plan);
+  PrepareExecutions(*plan, room, search);
+  return absl::OkStatus();
+}
+
+}  // namespace flightplan

@@ -1,0 +1,52 @@
+// How a layout is executed with its own dispatcher: what the search holds against the decisions, taken where it is
+// better.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "resolver/evidence/snapshot.h"
+#include "resolver/layouts/execute_layout.h"
+#include "resolver/layouts/execution_space.h"
+#include "resolver/layouts/given_knobs.h"
+#include "resolver/layouts/layout_search.h"
+#include "resolver/pipeline/resolved_plan.h"
+#include "resolver/planner/search.h"
+
+namespace flightplan {
+
+// What a joint search looks at; it points into itself.
+struct ExecutionSearch {
+  Candidate base;
+  SearchQuestion question;
+  LayoutSizes sizes;
+  ExecutionSpace all;  // before anything was taken from the question's
+  Graphs own_graphs;   // the base's
+
+  double Room() const { return question.room * question.memory.capacity; }  // bytes; 0: not known
+};
+
+// Of a plan that has a step. `room`: share of the memory that an execution may fill.
+void PrepareExecutions(const ResolvedPlan& plan, double room, ExecutionSearch* search);
+
+// Nothing to weigh: no forecast, something that no execution mends, or a profile of the run itself speaks.
+bool NothingToWeigh(const ResolvedPlan& plan);
+
+// Evidence settles this decision of the plan's.
+bool Settled(const ResolvedPlan& plan, Knob knob);
+
+// Fits where the plan does not, or is faster: by more than `errors` half-widths of the difference, and than `worth` of
+// the step. `room`: of one GPU, in bytes; 0: not known.
+bool BetterExecuted(const ResolvedPlan& plan, const ResolvedPlan& other, double room, double errors,
+                    double worth = kAsFast);
+
+// Above what no candidate is of use. `worth` and `errors`: as BetterExecuted takes them.
+double ExecutionLimitUs(const ResolvedPlan& plan, double worth = kAsFast, double errors = 0);
+
+// Takes `tried`, which is the question with these knobs given, in the plan's place, and tells them as decided.
+void TakeExecution(const GivenKnobs& given, ResolvedPlan&& tried, ResolvedPlan* plan);
+
+// Takes what is better in the plan's place, apart from another dispatcher: of the space, and beside it the EP overlap
+// with the recompute that the decisions make of it. Leaves `search` as PrepareExecutions makes it of the plan.
+absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
+                             ExecutionSearch* search, ResolvedPlan* plan);
+
+}  // namespace flightplan
