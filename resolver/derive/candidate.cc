@@ -108,21 +108,23 @@ void ReadOptimizer(const Config& config, Candidate* c) {
   if (on(K::use_torch_fsdp2)) c->shard_weights = c->shard_gradients = c->distributed_optimizer = true;
 }
 
+// In the order in which they are written.
 constexpr std::pair<absl::string_view, uint16_t> kRecomputeModules[] = {
     {"core_attn", kDropCoreAttn},
-    {"layernorm", kDropLayernorm},
     {"mla_up_proj", kDropMlaUpProj},
-    {"moe_act", kDropMoeAct},
     {"mlp", kDropMlp},
+    {"moe_act", kDropMoeAct},
+    {"layernorm", kDropLayernorm},
     {"shared_experts", kDropSharedExperts},
     {"moe", kDropMoe},
-    {"gdn_norm_out", kDropLinearAttention},
-    {"gdp_in_proj", kDropLinearAttention},
-    {"gdp_qkv", kDropLinearAttention},
-    {"mhc", kDropMhc},
     {"a2a_overlap_attn", kDropOverlapAttention},
     {"a2a_overlap_post_attn", kDropOverlapPostAttention},
-    {"a2a_overlap_mlp", kDropOverlapExperts}};
+    {"a2a_overlap_mlp", kDropOverlapExperts},
+    {"mhc", kDropMhc},
+    // One bit for three names, so that it is read alone.
+    {"gdn_norm_out", kDropLinearAttention},
+    {"gdp_in_proj", kDropLinearAttention},
+    {"gdp_qkv", kDropLinearAttention}};
 
 void ReadRecompute(const Config& config, Candidate* c) {
   const absl::string_view granularity = config.Get(K::recompute_granularity).text();
@@ -316,6 +318,21 @@ uint16_t DropBitOf(absl::string_view recompute_module) {
     if (name == recompute_module) return bit;
   }
   return 0;
+}
+
+Value RecomputeModulesOf(unsigned bits) {
+  static const auto* const kNames = [] {
+    auto* names = new std::vector<std::pair<unsigned, Value>>();
+    for (const auto& [name, bit] : kRecomputeModules) {
+      if (bit != kDropLinearAttention) names->emplace_back(bit, Value(name));
+    }
+    return names;
+  }();
+  Value::List list;
+  for (const auto& [bit, name] : *kNames) {
+    if ((bits & bit) != 0) list.push_back(name);
+  }
+  return Value(std::move(list));
 }
 
 int64_t Candidate::DataParallel() const { return std::max<int64_t>(1, gpus / (int64_t{tp} * pp * cp)); }

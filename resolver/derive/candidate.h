@@ -45,6 +45,8 @@ constexpr unsigned kDropWithinOverlap = kDropOverlapAttention | kDropOverlapPost
 
 // The bit of a name in recompute_modules; 0: nothing is known of it.
 uint16_t DropBitOf(absl::string_view recompute_module);
+// The value of recompute_modules that has these bits. Of kDropLinearAttention, which several names have, it says none.
+Value RecomputeModulesOf(unsigned bits);
 
 // What fine-grained offloading moves to the host.
 enum OffloadModule : uint16_t {

@@ -13,16 +13,6 @@ namespace {
 
 using K = Knob;
 
-constexpr std::pair<unsigned, const char*> kRecomputeModules[] = {{kDropCoreAttn, "core_attn"},
-                                                                  {kDropMlaUpProj, "mla_up_proj"},
-                                                                  {kDropMlp, "mlp"},
-                                                                  {kDropMoeAct, "moe_act"},
-                                                                  {kDropLayernorm, "layernorm"},
-                                                                  {kDropSharedExperts, "shared_experts"},
-                                                                  {kDropMoe, "moe"},
-                                                                  {kDropOverlapAttention, "a2a_overlap_attn"},
-                                                                  {kDropOverlapPostAttention, "a2a_overlap_post_attn"},
-                                                                  {kDropOverlapExperts, "a2a_overlap_mlp"}};
 constexpr std::pair<unsigned, const char*> kGraphModules[] = {{kGraphAttn, "attn"},
                                                               {kGraphMlp, "mlp"},
                                                               {kGraphMoe, "moe"},
@@ -88,7 +78,7 @@ void GiveRecompute(const Candidate& c, Giver* to) {
   if (!to->open(K::recompute_modules)) return;
   if (!to->open(K::recompute_granularity)) {  // the caller's word; of the modules he says nothing
     if (c.recompute == RecomputeMode::kSelective) {
-      to->Give(K::recompute_modules, Names(c.recompute_modules, kRecomputeModules));
+      to->Give(K::recompute_modules, RecomputeModulesOf(c.recompute_modules));
     }
     return;
   }
@@ -97,7 +87,7 @@ void GiveRecompute(const Candidate& c, Giver* to) {
       return to->Give(K::recompute_granularity, Value());
     case RecomputeMode::kSelective:
       to->Give(K::recompute_granularity, Value("selective"));
-      return to->Give(K::recompute_modules, Names(c.recompute_modules, kRecomputeModules));
+      return to->Give(K::recompute_modules, RecomputeModulesOf(c.recompute_modules));
     case RecomputeMode::kFullUniform:
     case RecomputeMode::kFullBlock:
       to->Give(K::recompute_granularity, Value("full"));

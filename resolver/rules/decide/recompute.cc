@@ -24,24 +24,6 @@ struct Step {
 
 std::string Gib(double bytes) { return absl::StrFormat("%.0f GiB", bytes / kGib); }
 
-Value ModulesOf(unsigned bits) {
-  static const auto* const kModules =
-      new std::vector<std::pair<unsigned, Value>>{{kDropMlaUpProj, Value("mla_up_proj")},
-                                                  {kDropMlp, Value("mlp")},
-                                                  {kDropMoeAct, Value("moe_act")},
-                                                  {kDropLayernorm, Value("layernorm")},
-                                                  {kDropSharedExperts, Value("shared_experts")},
-                                                  {kDropMoe, Value("moe")},
-                                                  {kDropOverlapAttention, Value("a2a_overlap_attn")},
-                                                  {kDropOverlapPostAttention, Value("a2a_overlap_post_attn")},
-                                                  {kDropOverlapExperts, Value("a2a_overlap_mlp")}};
-  Value::List list;
-  for (const auto& [bit, name] : *kModules) {
-    if ((bits & bit) != 0) list.push_back(name);
-  }
-  return Value(std::move(list));
-}
-
 double Kept(const StageBytes& bytes) {
   return bytes[MemoryPart::kAttention] + bytes[MemoryPart::kDenseMlp] + bytes[MemoryPart::kExperts];
 }
@@ -177,7 +159,7 @@ void ChooseUpProjection(Deliberation& d) {
             .basis = Basis::kRecipes,
             .citations = {evidence::kUpProjectionRecipes, evidence::kRecomputeCosts},
             .alternatives = {{Value(), "fits too, and saves the work of computing them again"}}});
-  d.Choose(K::recompute_modules, ModulesOf(kDropMlaUpProj),
+  d.Choose(K::recompute_modules, RecomputeModulesOf(kDropMlaUpProj),
            {.rule_id = kRule,
             .reason = "the up projections of latent attention expand into its largest activations",
             .basis = Basis::kRecipes,
@@ -211,7 +193,7 @@ void ChooseModules(Deliberation& d, const Relief& relief, std::string reason) {
             .basis = Basis::kEstimate,
             .citations = {evidence::kRecomputeCosts, evidence::kRecomputeRecipes},
             .alternatives = {{Value("full"), "frees more, costs about a third of the forward work again"}}});
-  d.Choose(K::recompute_modules, ModulesOf(relief.modules),
+  d.Choose(K::recompute_modules, RecomputeModulesOf(relief.modules),
            {.rule_id = kRule,
             .reason = "the modules that free most for the work of computing them again",
             .basis = Basis::kEstimate,
