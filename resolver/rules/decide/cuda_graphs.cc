@@ -37,7 +37,7 @@ Value ScopedModules(const Deliberation& d, bool attention) {
 void Companions(Deliberation& d) {
   const absl::string_view impl = d.value(K::cuda_graph_impl).text();
   if (impl.empty() || impl == "none") return;
-  if (StackOf(d.intent.env).container) {  // a command line has no word for the config class's own field
+  if (d.stack.container) {  // a command line has no word for the config class's own field
     d.Follow(K::use_te_rng_tracker, true, K::cuda_graph_impl, kRule,
              "capture needs Transformer Engine's random-state tracker");
   }

@@ -32,9 +32,10 @@ class Deliberation {
  public:
   // `pairs`: reported A/B pairs that may settle a choice (PairsFor); must outlive this object.
   Deliberation(const NormalizedIntent& i, DecidedPlan* plan, absl::Span<const Measurement* const> pairs = {})
-      : intent(i), plan_(plan), pairs_(pairs) {}
+      : intent(i), stack(StackOf(i.env)), plan_(plan), pairs_(pairs) {}
 
   const NormalizedIntent& intent;
+  const Stack& stack;
   Features f;  // extracted once the sizes are settled
 
   // What earlier topics worked out for later ones.
@@ -49,7 +50,7 @@ class Deliberation {
   bool is(Knob knob, absl::string_view text) const { return value(knob).is_text() && value(knob).text() == text; }
   bool has(Knob knob, absl::string_view item) const;
   // The release has the knob, and neither the caller nor the model gave it; what an earlier topic decided is closed.
-  bool open(Knob knob) const { return origin(knob) == Origin::kDefault && !LeavesOff(StackOf(intent.env), knob); }
+  bool open(Knob knob) const { return origin(knob) == Origin::kDefault && !LeavesOff(stack, knob); }
   bool known(Knob knob) const { return origin(knob) != Origin::kAbsent; }
   bool pinned(Knob knob) const { return origin(knob) == Origin::kCaller; }
   // A Transformer Engine that the caller did not name is as new as anything asks for; the rules say so.

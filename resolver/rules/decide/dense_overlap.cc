@@ -106,7 +106,7 @@ void ContextParallel(Deliberation& d) {
         {.rule_id = kRule, .reason = std::move(reason), .basis = Basis::kGuidance, .citations = {citation}});
   };
   // LoongForge sets the exchange by its own degree (context_parallel_ulysses_degree).
-  const bool own_degree = StackOf(d.intent.env).fork;
+  const bool own_degree = d.stack.fork;
   const ContextExchange exchange =
       own_degree ? ContextExchange() : ContextExchangeOf(d.f.shape, d.f.tp, d.f.cp, d.f.seq, d.f.domain);
   switch (exchange.type) {

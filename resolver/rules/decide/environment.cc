@@ -70,7 +70,7 @@ void Connections(Deliberation& d) {
 }
 
 void Checkout(Deliberation& d) {
-  const Stack::Checkout& checkout = StackOf(d.intent.env).checkout;
+  const Stack::Checkout& checkout = d.stack.checkout;
   if (checkout.variable.empty()) return;
   d.Export(checkout.variable, std::string(checkout.path),
            {.rule_id = "decide.env.loongforge-path",

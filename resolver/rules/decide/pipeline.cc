@@ -44,7 +44,7 @@ bool SplitGiven(D d) {
 }
 
 bool Divides(D d) {
-  const bool hashed = StackOf(d.intent.env).fork && d.value(K::moe_n_hash_layers).integer() > 0;
+  const bool hashed = d.stack.fork && d.value(K::moe_n_hash_layers).integer() > 0;
   return LayersOf(d) % (d.f.pp * d.f.vpp) == 0 && !hashed;
 }
 

@@ -119,7 +119,7 @@ double BytesWith(const Features& f, Recompute recompute) { return Reserved(f, Me
 Relief FindRelief(D d, double without) {
   const Features& f = d.f;
   const bool overlap_pinned = d.on(K::overlap_moe_expert_parallel_comm);
-  Relief relief{.paired = StackOf(d.intent.env).fork && WillOverlapExperts(d), .bytes = without};
+  Relief relief{.paired = d.stack.fork && WillOverlapExperts(d), .bytes = without};
   for (const Step& step : StepsFor(d, overlap_pinned, relief.paired)) {
     if (Fits(f, relief.bytes)) break;
     relief.modules = (relief.modules | step.add) & ~step.contains;
