@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/estimate/estimate.h"
 #include "resolver/layouts/execute_layout.h"
@@ -113,25 +114,20 @@ GivenKnobs WeighedKnobs(const ResolvedPlan& plan) {
   return knobs;
 }
 
-// Adds how the best number of virtual stages is executed, apart from what hangs on the memory of each.
-GivenKnobs WithExchange(const ResolvedPlan& plan, GivenKnobs knobs) {
-  for (const Knob knob : {K::moe_token_dispatcher_type, K::moe_flex_dispatcher_backend,
-                          K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl, K::cuda_graph_modules}) {
+// How the best number of virtual stages is executed, apart from what hangs on the memory of each.
+constexpr Knob kExchange[] = {K::moe_token_dispatcher_type, K::moe_flex_dispatcher_backend,
+                              K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl, K::cuda_graph_modules};
+// And what it computes again.
+constexpr Knob kRecompute[] = {K::recompute_granularity, K::recompute_modules, K::recompute_method,
+                               K::recompute_num_layers};
+
+// Adds those of the knobs that the plan decided.
+GivenKnobs WithDecided(const ResolvedPlan& plan, absl::Span<const Knob> of, GivenKnobs knobs) {
+  for (const Knob knob : of) {
     const Config& config = plan.decided.config;
     const bool decided = config.origin(knob) == Origin::kDecided && FindDecision(plan.decided.decisions, knob);
     const bool known = std::any_of(knobs.begin(), knobs.end(), [&](const auto& given) { return given.first == knob; });
     if (decided && !known) knobs.emplace_back(knob, config.Get(knob));
-  }
-  return knobs;
-}
-
-// Adds what a plan computes again by its decisions.
-GivenKnobs WithRecompute(const ResolvedPlan& plan, GivenKnobs knobs) {
-  for (const Knob knob :
-       {K::recompute_granularity, K::recompute_modules, K::recompute_method, K::recompute_num_layers}) {
-    const bool known = std::any_of(knobs.begin(), knobs.end(), [&](const auto& given) { return given.first == knob; });
-    if (known || FindDecision(plan.decided.decisions, knob) == nullptr) continue;
-    knobs.emplace_back(knob, plan.decided.config.Get(knob));
   }
   return knobs;
 }
@@ -154,8 +150,9 @@ absl::Status ShareExecution(const VirtualStageSearch& search, const NormalizedIn
                             const EvidenceSnapshot& evidence, std::vector<StagedPlan>* plans) {
   const ResolvedPlan& best = FewestStagesOfTheFastest(*plans).plan;
   const bool full = LeavesNoRoom(best);  // its decisions held it for enough; others with their own may pay for room
-  const GivenKnobs exchange = WithExchange(best, {}), weighed_knobs = WithExchange(best, WeighedKnobs(best));
-  const GivenKnobs all = full ? WithRecompute(best, weighed_knobs) : weighed_knobs;
+  const GivenKnobs exchange = WithDecided(best, kExchange, {});
+  GivenKnobs all = WithDecided(best, kExchange, WeighedKnobs(best));
+  if (full) all = WithDecided(best, kRecompute, std::move(all));
   const auto has = [](const ResolvedPlan& plan) {
     return [&plan](const auto& knob) { return plan.decided.config.Get(knob.first) == knob.second; };
   };

@@ -57,6 +57,8 @@ VirtualStageSearch::VirtualStageSearch(const NormalizedIntent& intent) {
     return splits;
   };
   exchanges_ = search_.question.execution.exchanges;
+  recomputes_ = search_.question.execution.recomputes;
+  base_ = search_.question.base;
 }
 
 std::vector<int64_t> VirtualStageSearch::AsDecided() {
@@ -75,11 +77,13 @@ std::vector<int64_t> VirtualStageSearch::AsIn(const ResolvedPlan& plan, bool lea
   space.optimizer_offloads = std::move(own.optimizer_offloads);
   space.on_gpu = own.on_gpu;
   space.on_host = own.on_host;
-  if ((as.recompute_modules & kDropWithinOverlap) != 0) {
-    space.recomputes = std::move(own.recomputes);
+  const bool within_overlap = (as.recompute_modules & kDropWithinOverlap) != 0;
+  space.recomputes = within_overlap ? std::move(own.recomputes) : recomputes_;
+  search_.question.base = base_;
+  if (within_overlap) {
     // The inputs of what is computed again wait on the host, or not, as in the plan.
-    search_.question.base = [base = search_.question.base, tensors = as.offload_modules](const LayoutSizes& sizes) {
-      Candidate c = base(sizes);
+    search_.question.base = [this, tensors = as.offload_modules](const LayoutSizes& sizes) {
+      Candidate c = base_(sizes);
       c.offload_modules = tensors;
       return c;
     };

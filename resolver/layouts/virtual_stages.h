@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "resolver/layouts/layout_search.h"
@@ -33,7 +34,10 @@ class VirtualStageSearch {
   std::vector<int64_t> Ranked(const Candidate& as, bool leave_room);
   bool open_ = false;
   LayoutSearch search_;
+  // Of the question, before it is asked as in a plan.
   std::vector<Exchange> exchanges_;  // all that are open
+  std::vector<Recompute> recomputes_;
+  std::function<Candidate(const LayoutSizes&)> base_;
 };
 
 }  // namespace flightplan
