@@ -7,19 +7,28 @@
 
 namespace flightplan {
 
+namespace {
+
+// Selective recompute keeps more than full; the `moe` module contains others, so its sets stand apart, and so do what
+// keeps everything, but on the host, and LoongForge's modules within the overlap.
+enum FamilyKind : uint8_t { kSelective, kWholeMoe, kFull, kOnHost, kWithinOverlap, kKinds };
+
+FamilyKind KindOf(const Recompute& recompute) {
+  if ((recompute.modules & kDropWithinOverlap) != 0) return kWithinOverlap;
+  if (recompute.offload_layers > 0) return kOnHost;
+  if (recompute.mode == RecomputeMode::kFullUniform || recompute.mode == RecomputeMode::kFullBlock) return kFull;
+  return (recompute.modules & kDropMoe) != 0 ? kWholeMoe : kSelective;
+}
+
+}  // namespace
+
 std::vector<Family> FamiliesOf(const ExecutionSpace& execution) {
   std::vector<Family> families;
   for (float offload : execution.optimizer_offloads) {
-    // Selective recompute keeps more than full; the `moe` module contains others, so its sets stand apart, and so do
-    // LoongForge's within the overlap, and what keeps everything, but on the host.
-    std::array<Family, 5> of_offload;
+    std::array<Family, kKinds> of_offload;
     for (size_t r = 0; r < execution.recomputes.size(); ++r) {
       const Recompute& recompute = execution.recomputes[r];
-      const bool full = recompute.mode == RecomputeMode::kFullUniform || recompute.mode == RecomputeMode::kFullBlock;
-      const bool on_host = recompute.offload_layers > 0;
-      const bool within_overlap = (recompute.modules & kDropWithinOverlap) != 0;
-      const bool whole_moe = (recompute.modules & kDropMoe) != 0;
-      Family& family = of_offload[within_overlap ? 4 : on_host ? 3 : full ? 2 : whole_moe ? 1 : 0];
+      Family& family = of_offload[KindOf(recompute)];
       family.offload = offload;
       family.sets.push_back(r);
       family.most.mode = std::max(family.most.mode, recompute.mode);
