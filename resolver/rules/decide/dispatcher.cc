@@ -30,6 +30,8 @@ bool HybridepUsable(D d) { return d.f.hybridep && HybridepRuns(d); }
 bool DeepepUsable(D d) { return d.f.deepep && DeepepRuns(d); }
 bool NoneUsable(D d) { return !HybridepUsable(d) && !DeepepUsable(d); }
 bool OneWouldRun(D d) { return HybridepRuns(d) || DeepepRuns(d); }
+// Neither the caller nor the stack's own image says what is installed.
+bool InstalledIsUnknown(D d) { return !d.intent.env.capabilities_known && d.intent.env.capabilities.empty(); }
 // And between nodes.
 bool HybridepCrosses(D d) { return HybridepUsable(d) && !HybridepFailsBetweenNodes(d.f); }
 bool DeepepCrosses(D d) { return DeepepUsable(d) && !DeepepFailsBetweenNodes(d.f); }
@@ -61,7 +63,7 @@ constexpr Row kBackends[] = {
      .value = "alltoall",
      .why = [](D d) { return absl::StrCat("EP ", d.f.ep, " exceeds the NVLink domain of ", d.f.domain, " GPUs"); },
      .cites = {evidence::kPartialRack}},
-    {.when = [](D d) { return NoneUsable(d) && !d.intent.env.capabilities_known && OneWouldRun(d); },
+    {.when = [](D d) { return NoneUsable(d) && InstalledIsUnknown(d) && OneWouldRun(d); },
      .value = "alltoall",
      .why = "not known whether deepep or hybridep is installed; a missing backend fails at model build",
      .other = kNameTheInstalled},

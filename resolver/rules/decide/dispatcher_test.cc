@@ -61,6 +61,10 @@ TEST(Dispatcher, SaysWhyNoBackendRuns) {
   intent.env.capabilities_known = false;
   intent.env.capabilities.clear();
   EXPECT_EQ(reason(intent).substr(0, 17), "not known whether");
+  intent = Intent("minimax-m2.5", "gb300-nvl72", 128, {.ep = 32}, 128);
+  intent.env.capabilities_known = false;
+  intent.env.capabilities = {"deepep"};  // the image's, which runs on no rack
+  EXPECT_EQ(reason(intent), "no flex backend is usable here");
 }
 
 TEST(Dispatcher, HangsOnFabricAndCapabilities) {
