@@ -279,6 +279,33 @@ def test_a_search_that_is_left() -> None:
         assert client.resolve("qwen3-30b-a3b", **SMALL).ok
 
 
+def test_a_stream_ends_when_it_is_left_though_its_exception_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The exception holds the frame of `plan_layouts`, and that the call: no garbage collector ends it here.
+    ended: list[str] = []
+
+    class Watched:
+        def __init__(self, call: Any):
+            self._call = call
+
+        def __iter__(self) -> Iterator[Any]:
+            return iter(self._call)
+
+        def cancel(self) -> None:
+            ended.append("PlanLayouts")
+            (self._call.cancel if hasattr(self._call, "cancel") else self._call.close)()
+
+    def leave(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with flightplan.Client() as client:
+        ask = client._resolver.PlanLayouts
+        monkeypatch.setattr(client._resolver, "PlanLayouts", lambda *args, **more: Watched(ask(*args, **more)))
+        with pytest.raises(KeyboardInterrupt) as kept:
+            client.plan_layouts("deepseek-v3", "h100-sxm", 1024, progress=leave)
+        assert ended == ["PlanLayouts"]
+        assert kept.tb is not None
+
+
 def test_no_server_and_too_little_time() -> None:
     with pytest.raises(flightplan.Unavailable) as caught:
         small(server="127.0.0.1:1")

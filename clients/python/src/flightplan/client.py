@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -42,6 +43,16 @@ def channel_options() -> list[tuple[str, str]]:
     """Options of every channel."""
     config = resources.files("flightplan").joinpath("service_config.json").read_text(encoding="utf-8")
     return [("grpc.service_config", config)]
+
+
+@contextlib.contextmanager
+def _ending(call: Any) -> Iterator[Any]:
+    """Ends a stream when it is left. gRPC itself waits for the garbage collector, and an exception that somebody keeps
+    keeps its frames: the server would go on with a search that nobody waits for."""
+    try:
+        yield call
+    finally:
+        (call.cancel if hasattr(call, "cancel") else call.close)()
 
 
 class _Common:
@@ -198,11 +209,12 @@ class Client(_Common):
         plans: list[Plan] = []
         self._check_process()
         try:
-            for event in self._resolver.PlanLayouts(request, timeout=timeout, metadata=self._metadata):
-                if event.HasField("result"):
-                    plans = [Plan(response) for response in event.result.plans]
-                elif progress is not None:
-                    progress(event.progress)
+            with _ending(self._resolver.PlanLayouts(request, timeout=timeout, metadata=self._metadata)) as events:
+                for event in events:
+                    if event.HasField("result"):
+                        plans = [Plan(response) for response in event.result.plans]
+                    elif progress is not None:
+                        progress(event.progress)
         except grpc.RpcError as error:
             raise from_grpc(error) from None
         return plans
@@ -213,7 +225,9 @@ class Client(_Common):
         """Many requests on one call; answers as they are ready, each with its request's id."""
         self._check_process()
         try:
-            yield from self._resolver.BatchResolve(iter(requests), timeout=timeout, metadata=self._metadata)
+            call = self._resolver.BatchResolve(iter(requests), timeout=timeout, metadata=self._metadata)
+            with _ending(call) as answers:
+                yield from answers
         except grpc.RpcError as error:
             raise from_grpc(error) from None
 
@@ -345,11 +359,12 @@ class AsyncClient(_Common):
         plans: list[Plan] = []
         self._check_process()
         try:
-            async for event in self.resolver.PlanLayouts(request, timeout=timeout, metadata=self._metadata):
-                if event.HasField("result"):
-                    plans = [Plan(response) for response in event.result.plans]
-                elif progress is not None:
-                    progress(event.progress)
+            with _ending(self.resolver.PlanLayouts(request, timeout=timeout, metadata=self._metadata)) as events:
+                async for event in events:
+                    if event.HasField("result"):
+                        plans = [Plan(response) for response in event.result.plans]
+                    elif progress is not None:
+                        progress(event.progress)
         except grpc.RpcError as error:
             raise from_grpc(error) from None
         return plans
@@ -360,8 +375,10 @@ class AsyncClient(_Common):
         """As Client.batch."""
         self._check_process()
         try:
-            async for answer in self.resolver.BatchResolve(iter(requests), timeout=timeout, metadata=self._metadata):
-                yield answer
+            call = self.resolver.BatchResolve(iter(requests), timeout=timeout, metadata=self._metadata)
+            with _ending(call) as answers:
+                async for answer in answers:
+                    yield answer
         except grpc.RpcError as error:
             raise from_grpc(error) from None
 
