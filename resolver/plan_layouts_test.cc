@@ -10,11 +10,13 @@
 #include "resolver/layouts/plan_answers.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
+#include "tests/support/answers.h"
 #include "tests/support/requests.h"
 
 namespace flightplan {
 namespace {
 
+using testing::CountOf;
 using testing::QwenOnSixteen;
 using testing::TestResolver;
 using testing::ViolatedFields;
@@ -48,6 +50,24 @@ TEST(PlanLayouts, FindsFewestGpusBetweenPowersOfTwo) {
   const int32_t gpus = 8 * sizes.pipeline_model_parallel_size() * fewest.plans(0).layout().data_parallel_size();
   EXPECT_NE(gpus & (gpus - 1), 0) << gpus;
   EXPECT_EQ(PlanQwen235(v1::PLAN_OBJECTIVE_STEP_TIME, gpus - 8).plans_size(), 0);
+}
+
+// LoongForge's command line has no "yarn", which is what the model needs: no size of the cluster helps.
+TEST(PlanLayouts, SaysWhatRefusesEveryLayoutThatFits) {
+  v1::PlanLayoutsRequest request;
+  *request.mutable_base() = QwenOnSixteen();
+  request.mutable_base()->mutable_model()->set_name("gpt-oss-20b");
+  request.mutable_base()->mutable_target()->set_framework("loongforge");
+  request.mutable_base()->clear_layout();
+  v1::PlanResult result;
+  ASSERT_TRUE(TestResolver().PlanLayouts(request, {}, &result).ok());
+  EXPECT_EQ(result.plans_size(), 0);
+  EXPECT_EQ(CountOf(result.findings(), "mlm.argparse"), 1);
+  EXPECT_EQ(CountOf(result.findings(), "plan.nothing-fits"), 1);
+  for (const v1::Finding& finding : result.findings()) {
+    EXPECT_EQ(finding.needs().find("GPUs"), std::string::npos) << finding.needs();
+    EXPECT_EQ(finding.fixes_size(), 0);
+  }
 }
 
 TEST(PlanLayouts, ListsNoLayoutTwice) {

@@ -58,13 +58,6 @@ absl::StatusOr<ResolvedPlan> Unsearched(NormalizedIntent intent, const EvidenceS
   return Resolve(std::move(intent), evidence);
 }
 
-// By a rule, whatever its memory and the sizes that are open.
-bool IsRefused(const ResolvedPlan& plan) {
-  return std::any_of(plan.run.findings.begin(), plan.run.findings.end(), [](const Finding& finding) {
-    return finding.severity == Severity::kError && finding.area != "fit" && finding.rule_id != "layout.open";
-  });
-}
-
 // The sizes of the plan that its question left open.
 Patch ChosenSizes(const NormalizedIntent& question, const ResolvedPlan& plan) {
   Patch sizes;
@@ -118,9 +111,9 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
                                       " GPUs and a global batch of ", WithThousands(intent.workload.global_batch_size))
                        : absl::StrCat(WithThousands(s.layouts), " legal layouts searched, none fits and is accepted");
     FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolvedPlan plain, Resolve(intent, evidence));
-    const absl::string_view needs = IsRefused(plain)
-                                        ? "first what the other errors here need: they may refuse every layout"
-                                        : "more GPUs, a shorter sequence, or fewer given sizes";
+    const absl::string_view needs = ErrorsBesideMemory(plain).empty()
+                                        ? "more GPUs, a shorter sequence, or fewer given sizes"
+                                        : "first what the other errors here need: they may refuse every layout";
     return Unsearched(std::move(intent), evidence, WhyNot("layout.none-found", std::move(seen), needs));
   }
   const auto chosen = answers.plans.begin();

@@ -1,7 +1,7 @@
 #include "resolver/layouts/plan_answers.h"
 
 #include <algorithm>
-#include <optional>
+#include <iterator>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -71,30 +71,29 @@ absl::StatusOr<ResolvedPlan> Execute(NormalizedIntent intent, const LayoutSearch
   return tried;
 }
 
-// Empty: no way to launch this layout.
-absl::Status AnswerOne(const NormalizedIntent& question, const LayoutSearch& search, const FoundPlan& found,
-                       const EvidenceSnapshot& evidence, std::optional<ResolvedPlan>* best) {
+// The best way to launch this layout; where there is none, the plain one as it is refused.
+absl::StatusOr<ResolvedPlan> AnswerOne(const NormalizedIntent& question, const LayoutSearch& search,
+                                       const FoundPlan& found, const EvidenceSnapshot& evidence) {
   NormalizedIntent intent = question;
   intent.gpu_count = search.intent.gpu_count;
   intent.env.world_size = search.intent.gpu_count;
   Give(found.sizes, search.shape.is_moe(), &intent.layout);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, Execute(intent, search, found, evidence));
-  if (Launchable(plan)) *best = std::move(plan);
-  const bool promises = !best->has_value() || found.step.us < (*best)->step_us() * (1 - kWorthASplit);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan best, Execute(intent, search, found, evidence));
+  const bool accepted = Launchable(best);
+  const bool promises = !accepted || found.step.us < best.step_us() * (1 - kWorthASplit);
   if (found.split > 0 && promises) {
     intent.layout.pipeline_model_parallel_layout = LayoutOf(*found.candidate.stages, search.shape.mtp_depths);
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan split, Execute(std::move(intent), search, found, evidence));
-    if (Launchable(split) && (!best->has_value() || split.step_us() < (*best)->step_us() * (1 - kWorthASplit))) {
-      const std::string reason = best->has_value()
-                                     ? absl::StrFormat("the search: %.0f %% shorter step than with %s",
-                                                       100 * (1 - split.step_us() / (*best)->step_us()), kEvenSplit)
-                                     : absl::StrCat("the search: fits, where ", kEvenSplit, " does not");
+    if (Launchable(split) && (!accepted || split.step_us() < best.step_us() * (1 - kWorthASplit))) {
+      const std::string reason = accepted ? absl::StrFormat("the search: %.0f %% shorter step than with %s",
+                                                            100 * (1 - split.step_us() / best.step_us()), kEvenSplit)
+                                          : absl::StrCat("the search: fits, where ", kEvenSplit, " does not");
       MarkDecided(K::pipeline_model_parallel_layout, kSplitDecision, reason, &split);
-      *best = std::move(split);
+      best = std::move(split);
     }
   }
-  if (best->has_value()) MarkSizes(search.intent, &**best);
-  return absl::OkStatus();
+  MarkSizes(search.intent, &best);
+  return best;
 }
 
 PlanAnswer Answered(const LayoutSizes& sizes, ResolvedPlan plan, const CautionContext& context) {
@@ -194,12 +193,11 @@ absl::Status AnswerPlans(const NormalizedIntent& question, const LayoutSearch& s
                          const EvidenceSnapshot& evidence, PlanAnswers* answers) {
   std::vector<PlanAnswer> plans;
   for (const FoundPlan& plan : found.plans) {
-    std::optional<ResolvedPlan> best;
-    FLIGHTPLAN_RETURN_IF_ERROR(AnswerOne(question, search, plan, evidence, &best));
-    if (best.has_value()) {
-      plans.push_back(Answered(plan.sizes, *std::move(best), *search.question.caution));
-    } else {
-      ++answers->refused;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan best, AnswerOne(question, search, plan, evidence));
+    if (Launchable(best)) {
+      plans.push_back(Answered(plan.sizes, std::move(best), *search.question.caution));
+    } else if (answers->refused++ == 0) {
+      answers->first_refusal = ErrorsBesideMemory(best);
     }
   }
   const bool by_memory = search.question.objective == SearchObjective::kMemoryHeadroom;
@@ -241,6 +239,14 @@ absl::Status AnswerPlans(const NormalizedIntent& question, const LayoutSearch& s
   std::stable_sort(kept.begin(), kept.end(), better);
   for (PlanAnswer& plan : kept) ReportOutside(&plan);
   return absl::OkStatus();
+}
+
+std::vector<Finding> ErrorsBesideMemory(const ResolvedPlan& plan) {
+  std::vector<Finding> errors;
+  std::copy_if(plan.run.findings.begin(), plan.run.findings.end(), std::back_inserter(errors), [](const Finding& f) {
+    return f.severity == Severity::kError && f.area != "fit" && f.rule_id != "layout.open";
+  });
+  return errors;
 }
 
 Finding PlanFinding(absl::string_view id, Severity severity, std::string seen, std::string needs) {

@@ -28,7 +28,9 @@ struct PlanAnswer {
 struct PlanAnswers {
   std::vector<PlanAnswer> plans;  // that can be launched and do not certainly run out of memory; best first
   int64_t refused = 0;            // layouts that the rules of the release refuse
-  int64_t alike = 0;              // layouts that a better plan stands for
+  // Of the fastest of these, whatever its memory.
+  std::vector<Finding> first_refusal;
+  int64_t alike = 0;  // layouts that a better plan stands for
 };
 
 // What a forecast can tell apart of one model on one GPU: the median error of the effect in matched A/B pairs
@@ -55,6 +57,9 @@ inline constexpr size_t kKeepAlike = 6;
 // caller's word.
 absl::Status AnswerPlans(const NormalizedIntent& question, const LayoutSearch& search, const SearchResult& found,
                          const EvidenceSnapshot& evidence, PlanAnswers* answers);
+
+// What refuses a plan, whatever its memory and the sizes that are open.
+std::vector<Finding> ErrorsBesideMemory(const ResolvedPlan& plan);
 
 // A finding about a search. `id` must outlive it: a constant.
 Finding PlanFinding(absl::string_view id, Severity severity, std::string seen, std::string needs);

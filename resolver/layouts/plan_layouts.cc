@@ -1,6 +1,7 @@
 #include "resolver/layouts/plan_layouts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -40,8 +41,9 @@ class Planner {
   const size_t wanted_;
   const EvidenceSnapshot& evidence_;
   const PlanHooks& hooks_;
-  PlanList list_;        // its plans are those of the last search
-  bool failed_ = false;  // nothing can be searched
+  PlanList list_;                 // its plans are those of the last search
+  bool failed_ = false;           // nothing can be searched
+  std::vector<Finding> refusal_;  // of the fastest layout of the last search that is refused
 };
 
 void Planner::Add(const SearchStatistics& s) {
@@ -89,6 +91,7 @@ absl::Status Planner::At(int64_t gpus) {
     if (!answers.plans.empty() || found.statistics.stopped) break;
   }
   list_.refused += answers.refused;
+  refusal_ = std::move(answers.first_refusal);
   list_.plans = std::move(answers.plans);
   list_.alike += answers.alike + KeepFirst(wanted_, &list_.plans);
   return absl::OkStatus();
@@ -142,7 +145,11 @@ PlanList Planner::TakeList() {
     Found("plan.nothing-fits", Severity::kError,
           absl::StrCat(WithThousands(total.layouts), " legal layouts on ", WithThousands(intent_.gpu_count),
                        " GPUs, none of which fits and is accepted"),
-          "more GPUs, a larger memory, a shorter sequence, or fewer given sizes");
+          refusal_.empty() ? "more GPUs, a larger memory, a shorter sequence, or fewer given sizes"
+                           : "first what the next errors need, of the fastest that fits: they may refuse every layout");
+    // Their fixes were tried with one layout, not with a search.
+    for (Finding& error : refusal_) error.fixes.clear();
+    std::move(refusal_.begin(), refusal_.end(), std::back_inserter(list_.findings));
   }
   return std::move(list_);
 }
