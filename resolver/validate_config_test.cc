@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/normalize/canonical_bytes.h"
 #include "tests/support/answers.h"
@@ -17,6 +18,7 @@ using testing::CountOf;
 using testing::DeepSeekOnH100;
 using testing::DropAdvice;
 using testing::Errors;
+using testing::FileOf;
 using testing::FindEntry;
 using testing::Resolved;
 using testing::SmallWithoutVocabulary;
@@ -101,6 +103,17 @@ TEST(ValidateConfig, TakesTheArchitectureOfANamedModel) {
   ASSERT_NE(FindEntry(response.config(), "num_layers"), nullptr);
   EXPECT_EQ(FindEntry(response.config(), "num_layers")->value().int_value(), 48);
   EXPECT_EQ(CountOf(response.findings(), "lf.yaml-overrides-args"), 1) << "num_layers alone differs";
+}
+
+// A fork's scripts bring flags that are not ours to know; the choices of one that we do know are its own.
+TEST(ValidateConfig, AChoiceThatAForkLacksIsRefusedInItsScripts) {
+  const auto script = [](const char* words) {
+    return FileOf(
+        "loongforge", "run.sh",
+        absl::StrCat("torchrun --nproc-per-node 8 loongforge/train.py --model-name qwen3-30b-a3b ", words, "\n"));
+  };
+  EXPECT_EQ(CountOf(Validated(script("--position-embedding-type yarn")).findings(), "mlm.argparse"), 1);
+  EXPECT_TRUE(Validated(script("--position-embedding-type rope --a-package-brings-it 3")).accepted_by_stack());
 }
 
 TEST(ValidateConfig, AGpuThatIsNotKnownLeavesTheRulesJudged) {
