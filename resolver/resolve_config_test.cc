@@ -21,6 +21,7 @@
 namespace flightplan {
 namespace {
 
+using testing::CountOf;
 using testing::DeepSeekOnH100;
 using testing::DropAdvice;
 using testing::Errors;
@@ -292,6 +293,24 @@ TEST(ResolveConfig, ExpertsThatDoNotDivideHaveNoForecast) {
   EXPECT_EQ(answer.estimate().stages_size(), 0);
   EXPECT_FALSE(answer.estimate().has_step_time_us());
   EXPECT_EQ(answer.estimate().fit(), v1::FIT_VERDICT_UNKNOWN);
+}
+
+// The class default of these releases is an old name that upstream warns of, whatever is captured.
+TEST(ResolveConfig, NamesNoOldGraphScopeWhereNothingIsCaptured) {
+  for (const char* const stack : {"nemo-rl", "verl", "roll", "ms-swift"}) {
+    v1::ResolveConfigRequest request = QwenOnSixteen();
+    request.mutable_target()->set_framework(stack);
+    request.mutable_target()->clear_version();
+    v1::KnobSetting* const pin = request.add_pinned_knobs();
+    pin->set_name("cuda_graph_impl");
+    pin->mutable_value()->set_string_value("none");
+    EXPECT_EQ(CountOf(Resolved(request).findings(), "cuda-graph.full-deprecated"), 0) << stack;
+    v1::KnobSetting* const named = request.add_pinned_knobs();
+    named->set_name("cuda_graph_modules");
+    named->mutable_value()->set_string_value("full");
+    EXPECT_EQ(CountOf(Resolved(request).findings(), "cuda-graph.full-deprecated"), 1)
+        << stack << ", as the caller says";
+  }
 }
 
 }  // namespace

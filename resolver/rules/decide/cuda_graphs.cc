@@ -104,6 +104,16 @@ void CapturedModules(Deliberation& d) {
   Companions(d);
 }
 
+// The class default of some releases, of which every launch warns though nothing is captured. Before 0.18 the list is a
+// text in some stacks, which an empty one would break.
+void NoOldName(Deliberation& d) {
+  constexpr K kModules = K::cuda_graph_modules;
+  if (!d.known(kModules) || d.pinned(kModules) || !d.is(K::cuda_graph_impl, "none")) return;
+  if (!d.is(kModules, "full") && !d.has(kModules, "full")) return;
+  d.Follow(kModules, Value(Value::List{}), K::cuda_graph_impl, kRule,
+           "nothing is captured; the default of this release is an old name for the whole layer");
+}
+
 bool HostBound(D d) {
   return d.intent.profile.has_value() &&
          (d.intent.profile->wall == Wall::kHost || d.intent.profile->host_gap_ratio.value_or(0) > 0.05);
@@ -205,6 +215,7 @@ constexpr Row kGraphs[] = {
 void DecideCudaGraphs(Deliberation& d) {
   if (!d.pinned(K::cuda_graph_impl)) {
     Choose(d, K::cuda_graph_impl, kRule, kGraphs);
+    NoOldName(d);
     return;
   }
   d.Respect(K::cuda_graph_impl, kRule, "set by the caller");
@@ -216,6 +227,7 @@ void DecideCudaGraphs(Deliberation& d) {
                     : "the parts of a dropless layer whose shapes are static");
   }
   Companions(d);
+  NoOldName(d);
 }
 
 }  // namespace flightplan::decide
