@@ -184,7 +184,8 @@ void ReadScript(absl::string_view text, Environment* env, Reading* reading) {
   reading->knowledge.surroundings = !launch.vars_elsewhere;
   reading->knowledge.size_assumed = own_size && launch.world_size_assumed;
   ParseResult& parsed = reading->parsed;
-  parsed.findings.insert(parsed.findings.begin(), launch.findings.begin(), launch.findings.end());
+  KeepFindings(std::move(parsed.findings), &launch.findings);
+  parsed.findings = std::move(launch.findings);
   parsed.wanted_files.insert(parsed.wanted_files.end(), launch.wanted_files.begin(), launch.wanted_files.end());
 }
 

@@ -47,6 +47,10 @@ void KeepFinding(ParseFinding finding, std::vector<ParseFinding>* findings) {
   last.verdict = unlisted.verdict;
 }
 
+void KeepFindings(std::vector<ParseFinding> more, std::vector<ParseFinding>* findings) {
+  for (ParseFinding& finding : more) KeepFinding(std::move(finding), findings);
+}
+
 std::string Printable(absl::string_view text, size_t limit) {
   const bool cut = text.size() > limit;
   return absl::StrCat(absl::CHexEscape(text.substr(0, limit)), cut ? "..." : "");

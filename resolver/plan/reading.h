@@ -88,6 +88,8 @@ inline constexpr size_t kMaxParseFindings = 256;  // a last one stands for the r
 // Adds a finding of a reader. Beyond the bound a last one says that there are more, as severe as the worst of them, so
 // that the verdict stays right.
 void KeepFinding(ParseFinding finding, std::vector<ParseFinding>* findings);
+// The same for each of `more`, in order.
+void KeepFindings(std::vector<ParseFinding> more, std::vector<ParseFinding>* findings);
 
 // Puts the parsed knobs into `config` as the caller's words.
 void ApplyKnobs(const std::vector<ParsedKnob>& knobs, Config* config);

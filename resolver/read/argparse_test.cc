@@ -190,5 +190,17 @@ TEST(ListExpression, RefusesTheRest) {
   EXPECT_TRUE(EvaluateListExpression("[1]*4096").ok());
 }
 
+// A launch of flags and of the files that they name has what both readers found.
+TEST(Argparse, FindingsOfTwoReadersKeepOneBound) {
+  const std::vector<ParseFinding> notes(kMaxParseFindings - 1,
+                                        MakeParseFinding({}, "input.not-judged", Severity::kInfo, "a note", "", ""));
+  std::vector<ParseFinding> all = notes;
+  KeepFindings(notes, &all);
+  KeepFindings({MakeParseFinding({}, "mlm.argparse", Severity::kError, "--typo", "", "")}, &all);
+  ASSERT_EQ(all.size(), kMaxParseFindings + 1);
+  EXPECT_EQ(all.back().finding.rule_id, "input.limit");
+  EXPECT_EQ(all.back().finding.severity, Severity::kError) << "the verdict stays right";
+}
+
 }  // namespace
 }  // namespace flightplan

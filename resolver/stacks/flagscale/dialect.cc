@@ -153,7 +153,8 @@ ParseResult Read(const LayeredSettings& settings, ParseResult of_files) {
   result.findings.erase(std::remove_if(result.findings.begin(), result.findings.end(),
                                        [](const ParseFinding& entry) { return entry.finding.rule_id == kUnread; }),
                         result.findings.end());
-  result.findings.insert(result.findings.begin(), of_files.findings.begin(), of_files.findings.end());
+  KeepFindings(std::move(result.findings), &of_files.findings);
+  result.findings = std::move(of_files.findings);
   result.wanted_files = std::move(of_files.wanted_files);
   result.elsewhere = std::move(of_files.elsewhere);
   WrittenKnobs knobs(&result);

@@ -107,7 +107,7 @@ class PerfReader {
     Start();
     // Flags are applied after the overrides, wherever they stand on the line.
     out_->knobs.insert(out_->knobs.end(), from_flags_.knobs.begin(), from_flags_.knobs.end());
-    out_->findings.insert(out_->findings.end(), from_flags_.findings.begin(), from_flags_.findings.end());
+    KeepFindings(std::move(from_flags_.findings), &out_->findings);
   }
 
  private:

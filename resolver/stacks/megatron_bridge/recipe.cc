@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -146,7 +147,7 @@ ParseResult ParseBridgeRecipe(absl::Span<const Argument> args, const Environment
     result.knobs.insert(result.knobs.begin(), {K::peft_scheme, Value("lora"), recipe->at, Origin::kModel});
   }
   result.knobs.insert(result.knobs.end(), from_overrides.knobs.begin(), from_overrides.knobs.end());
-  result.findings.insert(result.findings.end(), from_overrides.findings.begin(), from_overrides.findings.end());
+  KeepFindings(std::move(from_overrides.findings), &result.findings);
   result.recipe_vars = std::move(from_overrides.recipe_vars);
   if (start.has_value()) StartFromRecipe(*start, /*batch=*/true, release, &result);
   return result;
