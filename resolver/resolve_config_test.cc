@@ -25,6 +25,8 @@ using testing::CountOf;
 using testing::DeepSeekOnH100;
 using testing::DropAdvice;
 using testing::Errors;
+using testing::FileOf;
+using testing::FindEntry;
 using testing::FindFinding;
 using testing::Pin;
 using testing::QwenOnSixteen;
@@ -33,6 +35,7 @@ using testing::SetSizes;
 using testing::StepUs;
 using testing::TestResolver;
 using testing::Training;
+using testing::Validated;
 
 TEST(ResolveConfig, CompletesDeepSeekV3OnEveryTarget) {
   for (const char* target : {"megatron-lm", "megatron-bridge", "loongforge"}) {
@@ -311,6 +314,25 @@ TEST(ResolveConfig, NamesNoOldGraphScopeWhereNothingIsCaptured) {
     EXPECT_EQ(CountOf(Resolved(request).findings(), "cuda-graph.full-deprecated"), 1)
         << stack << ", as the caller says";
   }
+}
+
+// A model's file of LoongForge says its sizes alone: what a launch leaves out has the class's default, so that the text
+// would train another model than the one that was forecast.
+TEST(ResolveConfig, ALaunchOfLoongForgeTrainsTheModel) {
+  v1::ResolveConfigRequest request = QwenOnSixteen();
+  request.mutable_target()->set_framework("loongforge");
+  request.mutable_target()->clear_version();
+  const v1::ResolveConfigResponse plan = Resolved(request);
+  ASSERT_NE(FindEntry(plan.config(), "moe_router_topk"), nullptr);
+  EXPECT_EQ(FindEntry(plan.config(), "moe_router_topk")->value().int_value(), 8);
+  EXPECT_EQ(FindEntry(plan.config(), "rotary_base")->value().int_value(), 1'000'000);
+  ASSERT_GT(plan.launches_size(), 0);
+  v1::ValidateConfigRequest text = FileOf("loongforge", "run.sh", plan.launches(0).text());
+  *text.mutable_hardware() = request.hardware();
+  text.set_world_size(16);
+  const v1::ValidateConfigResponse judged = Validated(text);
+  ASSERT_GT(judged.estimate().stages_size(), 0);
+  EXPECT_EQ(judged.estimate().stages(0).total_bytes().value(), plan.estimate().stages(0).total_bytes().value());
 }
 
 }  // namespace
