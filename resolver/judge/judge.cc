@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/engine/repeats.h"
@@ -44,6 +45,20 @@ JudgedConfig Judge(ReadConfig read, View view) {
   const Knowledge& knowledge = reading.knowledge;
   // Arguments of the script are none unless somebody gives some; what they might mend is not said to be wrong.
   const FitVerdict fit = weighed.standing.fit;
+  // Too much, but only with samples of full length, or on the GPUs that the script has by default: a run may have
+  // others, so nothing says that it will not fit, and nothing that it will run.
+  const auto refuses = [](const Finding& finding) {
+    return finding.severity == Severity::kError && absl::StartsWith(finding.rule_id, "fit.");
+  };
+  const std::vector<Finding>& found = judged.run.findings;
+  if (fit == FitVerdict::kDoesNotFit && !knowledge.in_arguments && weighed.not_judged.empty() &&
+      std::none_of(found.begin(), found.end(), refuses)) {
+    weighed.standing.fit = FitVerdict::kUnknown;
+    if (weighed.estimate.has_value()) weighed.estimate->fit = FitVerdict::kUnknown;
+    weighed.not_judged = knowledge.size_assumed
+                             ? "memory: counted on the GPUs that stand in the script, which may not be all"
+                             : "memory: counted for samples of full length; shorter ones take less";
+  }
   const bool as_it_is = knowledge.in_arguments && (fit == FitVerdict::kFits || fit == FitVerdict::kMarginal);
   if (as_it_is) weighed.not_judged = "memory: without what arguments of the script may change";
   if (knowledge.elsewhere.empty() || knowledge.base_known || as_it_is) {

@@ -223,7 +223,9 @@ Standing StandingOf(const Finding& finding, const Environment& env, const Knowle
   if (finding.stage == "parse") return StandingOfReader(finding, StackOf(env), knowledge);
   if (absl::StartsWith(finding.rule_id, "fit.")) {
     if (!knowledge.elsewhere.empty() && !knowledge.base_known) return Standing::kNone;
-    return knowledge.own_loss || knowledge.size_assumed ? Standing::kUnless : Standing::kFull;
+    // Weights take what they take, however short the samples are.
+    const bool shorter = knowledge.own_loss && finding.rule_id != "fit.static-memory";
+    return shorter || knowledge.size_assumed ? Standing::kUnless : Standing::kFull;
   }
   // What upstream refuses its derivative may have made legal.
   Standing standing = knowledge.derivative.empty() ? Standing::kFull : Standing::kUnless;
