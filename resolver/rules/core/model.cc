@@ -71,6 +71,7 @@ const Rule kRules[] = {
      .needs = "num_attention_heads must be given: kv_channels is hidden_size divided by it",
      .fix =
          [](F f) {
+           if (f.none(K::hidden_size)) return std::vector<Patch>{};  // nothing to divide
            // One head per 128 channels is what most models have.
            const int64_t heads = std::max<int64_t>(1, FloorDiv(f.num(K::hidden_size), 128));
            return std::vector<Patch>{{Assign(K::num_attention_heads, heads)}};

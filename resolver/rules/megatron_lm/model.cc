@@ -41,6 +41,9 @@ bool SequenceSplits(F f) {
   return unit.has_value() && Divisible(f.num(K::seq_length), *unit);
 }
 
+// A launch that says no size of its model lacks a part of its text, and no size that is invented stands for that.
+bool ShowsAModel(F f) { return f.set(K::num_layers) || f.set(K::hidden_size) || f.set(K::num_attention_heads); }
+
 const Rule kRules[] = {
     {.id = "mlm.layers-xor-encoder-layers",
      .area = "model",
@@ -57,7 +60,7 @@ const Rule kRules[] = {
      .reads = {K::num_layers, K::encoder_num_layers},
      .when = [](F f) { return f.none(K::num_layers) && f.none(K::encoder_num_layers); },
      .needs = "num_layers must be given",
-     .fixes = {{{K::num_layers, 2}}}},
+     .fix = [](F f) { return ShowsAModel(f) ? std::vector<Patch>{{Assign(K::num_layers, 2)}} : std::vector<Patch>{}; }},
     {.id = "mlm.layers-copied",
      .area = "model",
      .kind = Kind::kChange,
@@ -78,6 +81,7 @@ const Rule kRules[] = {
      .when = [](F f) { return MissingShape(f); },
      .needs = "num_layers, hidden_size, num_attention_heads and max_position_embeddings must be given",
      .fix = [](F f) -> std::vector<Patch> {
+       if (!ShowsAModel(f)) return {};
        Patch patch;
        for (const auto& [knob, size] :
             {std::pair{K::num_layers, 2}, std::pair{K::hidden_size, 128}, std::pair{K::num_attention_heads, 8},
