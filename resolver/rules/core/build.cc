@@ -84,6 +84,14 @@ bool FusableActivation(F f) {
   return function == "squared_relu" && f.on(K::use_fused_weighted_squared_relu);
 }
 
+// Of the command line's own GPT: other stacks and models bring layers of their own.
+bool TorchNormRefuses(F f) {
+  const bool gpt = f.command_line() && !f.fork() && !f.set(K::spec) && !f.set(K::hybrid_layer_pattern);
+  if (!gpt || !f.is(K::transformer_impl, "local") || !f.is(K::normalization, "RMSNorm")) return false;
+  return f.on(K::sequence_parallel) || !f.on(K::no_persist_layer_norm) || f.on(K::layernorm_zero_centered_gamma) ||
+         f.on(K::memory_efficient_layer_norm);
+}
+
 const Rule kRules[] = {
     {.id = "build.experts-divisible-by-ep",
      .area = "divisibility",
@@ -169,6 +177,16 @@ const Rule kRules[] = {
      .needs = "the flex backend must be installed in the image; it is never replaced by alltoall in silence",
      .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}},
      .detail = [](F f) { return absl::StrCat(f.text(K::moe_flex_dispatcher_backend), " is not in your stack"); }},
+    {.id = "build.local-torch-norm",
+     .area = "model",
+     .at = {Phase::kBuild, 1320},
+     .source = "Megatron-LM:megatron/core/transformer/torch_norm.py:44",
+     .reads = {K::transformer_impl, K::normalization, K::sequence_parallel, K::no_persist_layer_norm,
+               K::layernorm_zero_centered_gamma, K::memory_efficient_layer_norm},
+     .when = TorchNormRefuses,
+     .needs = "local layers take PyTorch's RMSNorm, which knows neither sequence parallelism nor a persistent, "
+              "zero-centered or memory-efficient norm",
+     .fixes = {{{K::transformer_impl, "transformer_engine"}}}},
     {.id = "build.ncclep-no-drop-pad",
      .area = "dispatcher",
      .at = {Phase::kBuild, 1556},
