@@ -202,6 +202,30 @@ void UseTargetNames(Target target, Config* config) {
   if (stack.command_line) UseCommandLineNames(config);
 }
 
+std::optional<std::vector<std::pair<Knob, Value>>> InOtherWords(Knob word, const Value& value, const Config& beside) {
+  using Set = std::vector<std::pair<Knob, Value>>;
+  const bool on = value.truthy();
+  const auto activation = [on](absl::string_view function, bool gated) -> std::optional<Set> {
+    if (!on) return Set{};
+    return Set{{K::activation_func, Value(function)}, {K::gated_linear_unit, Value(gated)}};
+  };
+  const auto fused = [&](bool its_activation) {
+    return its_activation ? Set{{K::bias_activation_fusion, Value(on)}} : Set{};
+  };
+  const bool swiglu = beside.Get(K::swiglu).truthy();
+  if (word == K::swiglu) return activation("silu", true);
+  if (word == K::quick_geglu) return activation("quick_gelu", true);
+  if (word == K::squared_relu) return activation("squared_relu", false);
+  if (word == K::bias_swiglu_fusion) return fused(swiglu);
+  if (word == K::bias_gelu_fusion) return fused(!swiglu);
+  if (word == K::group_query_attention) return on ? Set{} : Set{{K::num_query_groups, Value()}};  // its number says it
+  if (word == K::no_persist_layer_norm) return Set{{K::persist_layer_norm, Value(!on)}};
+  if (word == K::accumulate_allreduce_grads_in_fp32) return Set{{K::grad_reduce_in_fp32, value}};
+  if (word == K::untie_embeddings_and_output_weights) return Set{{K::share_embeddings_and_output_weights, Value(!on)}};
+  if (word == K::share_embeddings_and_output_weights) return Set{{K::untie_embeddings_and_output_weights, Value(!on)}};
+  return std::nullopt;
+}
+
 Knob CanonicalKnob(Knob knob) {
   for (const Pair& pair : kCommOverlap) {
     if (pair.target == knob) return pair.canonical;

@@ -2,6 +2,10 @@
 // classes; a stack may overwrite those from elsewhere, or have another word for them on its command line.
 #pragma once
 
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "resolver/plan/config.h"
 #include "resolver/plan/environment.h"
 
@@ -16,6 +20,11 @@ Config WriteForTarget(Config config, const Environment& env);
 // The last step of it, enough for a finished typed configuration: adds the target's own name beside a knob that was
 // given under the config class's. Never for overrides or flags that somebody wrote.
 void UseTargetNames(Target target, Config* config);
+
+// What a word that only the command line has sets in the config classes, as core_transformer_config_from_args and the
+// model's builder do (Megatron-LM megatron/training/argument_utils.py:295), and of tied embeddings the reverse; empty
+// where another word says it already, nullopt where the word is none of these. `beside`: the words beside it.
+std::optional<std::vector<std::pair<Knob, Value>>> InOtherWords(Knob word, const Value& value, const Config& beside);
 
 // The knob of the config classes that a target's own spelling stands for ("comm_overlap.tp_comm_overlap" ->
 // "tp_comm_overlap"); the knob itself where there is none.

@@ -54,7 +54,7 @@ class Conversion {
         move = {source, renamed->knob, renamed->value, std::string(renamed->why)};
       }
       if (!Has(to_, move.target)) {
-        Add(&out_.dropped, source, value, "", absl::StrCat(TargetName(to_.env), " has no such knob"));
+        if (!CarryParts(source, value)) Add(&out_.dropped, source, value, "", WhyNoWord());
         continue;
       }
       to_.config.Set(move.target, move.value, Origin::kCaller);
@@ -137,6 +137,27 @@ class Conversion {
     Value value;
     std::string why;
   };
+
+  // Of paths, tokenizers and checkpoints no more is known than their words in one stack.
+  std::string WhyNoWord() const {
+    if (from_.env.target == to_.env.target) return absl::StrCat(TargetName(to_.env), " has no such knob");
+    return absl::StrCat("no word of ", TargetName(to_.env), " is known for it here; write its counterpart yourself");
+  }
+
+  // A word that only a command line has, as what it sets in the config classes; false where the target lacks those.
+  bool CarryParts(Knob source, const Value& value) {
+    const auto parts = InOtherWords(source, value, from_.config);
+    if (!parts.has_value()) return false;
+    if (!std::all_of(parts->begin(), parts->end(), [this](const auto& part) { return Has(to_, part.first); })) {
+      return false;
+    }
+    for (const auto& [knob, set] : *parts) {
+      to_.config.Set(knob, set, Origin::kCaller);
+      moves_.push_back({source, knob, set, absl::StrCat("what ", SpellingOf(source, from_.env), " sets")});
+    }
+    if (parts->empty()) Add(&out_.converted, source, value, "", "what is written beside it says it");
+    return true;
+  }
 
   // Code of the source's own gives it its value, which the target does not run.
   bool SetByStack(const RunResult& run, Knob knob) const {

@@ -71,6 +71,21 @@ class Convert(unittest.TestCase):
                 back = self.answer(f"megatron-lm@{new_release}", f"megatron-lm@{old_release}", words + [new, value])
                 self.assertEqual(self.pairs(back["launch"]["argv"])[old], value)
 
+    def test_words_of_the_command_line_alone_are_said_in_the_config_classes(self):
+        words = ARGS + ["--swiglu", "--untie-embeddings-and-output-weights", "--group-query-attention",
+                        "--num-query-groups", "4", "--disable-bias-linear"]
+        answer = self.answer("megatron-lm@main", "megatron-bridge@main", words)
+        text = " ".join(answer["launch"]["argv"])
+        for override in ("model.gated_linear_unit=true", "model.activation_func=silu",
+                         "model.share_embeddings_and_output_weights=false", "model.num_query_groups=4"):
+            self.assertIn(override, text)
+        dropped = {row["name"] for row in answer["dropped"]}
+        self.assertFalse(dropped & {"swiglu", "untie_embeddings_and_output_weights", "group_query_attention"}, dropped)
+        # Read back on the command line it is the same model.
+        model = [word for word in answer["launch"]["argv"] if word.startswith(("model.", "train.micro", "train.global"))]
+        back = self.answer("megatron-bridge@main", "megatron-lm@main", model)
+        self.assertLessEqual({"--swiglu", "--untie-embeddings-and-output-weights"}, set(back["launch"]["argv"]))
+
     def test_a_knob_that_the_older_release_lacks_is_dropped_and_named(self):
         answer = self.answer("megatron-lm@main", "megatron-lm@0.16", ARGS + ["--use-gated-norm-in-an-older-release"], code=1)
         self.assertTrue(any("--use-gated-norm" in f["seen"] for f in answer["source_findings"]))
