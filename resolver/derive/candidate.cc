@@ -95,6 +95,14 @@ void ReadOptimizer(const Config& config, Candidate* c) {
   } else {
     c->gradient_copy = c->gradient_bytes == 2;
   }
+  // Fewer moments than Adam's two: SGD's and Lion's one, and Muon's for all that is a matrix (emerging_optimizers; its
+  // embeddings and norms, a few percent of the weights, stay Adam's). Of SOAP's preconditioners nothing is known here.
+  const absl::string_view optimizer = config.Get(K::optimizer).text();
+  const bool muon = optimizer == "muon" || optimizer == "dist_muon";
+  if (muon || optimizer == "sgd" || optimizer == "lion") c->moment2_bytes = 0;
+  if (optimizer == "sgd" && config.Get(K::sgd_momentum).real() <= 0) c->moment1_bytes = 0;
+  // Its layers are divided over the data-parallel ranks whole (core/optimizer/layer_wise_optimizer.py).
+  c->distributed_optimizer = c->distributed_optimizer || optimizer == "dist_muon";
   if (c->precision == GemmPrecision::kFp32) c->main_param_bytes = 0;  // the weights are the main parameters
   if (on(K::optimizer_cpu_offload)) {
     c->optimizer_offload = static_cast<float>(std::clamp(config.Get(K::optimizer_offload_fraction).real(), 0.0, 1.0));

@@ -155,6 +155,21 @@ TEST(CandidateOf, ReadsSizesGroupsAndModules) {
   EXPECT_EQ(c.graph_modules, kGraphAttn | kGraphMoeRouter);
 }
 
+// ms-swift examples/megatron/muon: 65 GiB where Adam takes 78.
+TEST(CandidateOf, OptimizersHaveTheirOwnMoments) {
+  const ModelShape shape = ShapeOf("qwen3-8b");
+  const auto moments = [&](const char* optimizer, double momentum) {
+    const Config config = With({{Knob::optimizer, Value(optimizer)}, {Knob::sgd_momentum, Value(momentum)}});
+    const Candidate c = CandidateOf(config, Environment(), shape, StagesOf(shape, config));
+    return c.moment1_bytes + c.moment2_bytes;
+  };
+  EXPECT_EQ(moments("adam", 0.9), 8);
+  EXPECT_EQ(moments("sgd", 0.9), 4);
+  EXPECT_EQ(moments("sgd", 0), 0);
+  EXPECT_EQ(moments("muon", 0.9), 4);
+  EXPECT_EQ(moments("lion", 0.9), 4);
+}
+
 TEST(CandidateOf, AbsurdSizesDoNotOverflow) {
   const ModelShape shape = ShapeOf("deepseek-v3");
   const Config config = With({{Knob::tensor_model_parallel_size, Value(INT64_MAX)},

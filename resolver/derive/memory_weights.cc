@@ -127,8 +127,8 @@ double MemoryModel::StepBytes(const Parameters& p) const {
   double bytes = c_.gradient_copy ? kFp32Bytes * (dense + expert) * on_gpu : 0;
   // Transformer Engine's Adam brings moments that are kept in fewer bits to FP32 for all parameters of a group at once
   // (transformer_engine/pytorch/optimizers/fused_adam.py, unscaled_lists).
-  const double widened =
-      (c_.moment1_bytes < kFp32Bytes ? kFp32Bytes : 0) + (c_.moment2_bytes < kFp32Bytes ? kFp32Bytes : 0);
+  const auto widens = [](uint8_t moment) { return moment > 0 && moment < kFp32Bytes ? kFp32Bytes : 0; };
+  const double widened = widens(c_.moment1_bytes) + widens(c_.moment2_bytes);
   bytes += widened * std::max(dense, expert) * on_gpu;
   return bytes;
 }
