@@ -1,6 +1,7 @@
 #include "resolver/stacks/required_inputs.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "resolver/catalog/defaults.h"
 #include "resolver/plan/stack.h"
 #include "resolver/stacks/dialects.h"
+#include "resolver/stacks/spelling.h"
 
 namespace flightplan {
 namespace {
@@ -84,6 +86,39 @@ TEST(RequiredInputs, EachHasOnePlaceholderThatStopsAShell) {
       }
     }
   }
+}
+
+// Whether bash reads a text to its end: it takes an unfinished quotation for one that goes on.
+bool IsBash(const std::string& text) {
+  FILE* const bash = popen("bash -n 2>/dev/null", "w");
+  if (bash == nullptr) return false;
+  std::fwrite(text.data(), 1, text.size(), bash);
+  return pclose(bash) == 0;
+}
+
+TEST(RequiredInputs, EveryLaunchOfEveryStackIsBash) {
+  ASSERT_FALSE(IsBash("echo \"${X:?it's}\"\n"));
+  size_t launches = 0;
+  for (const StackSpelling* spelling : AllSpellings()) {
+    for (const OutputDialect& dialect : spelling->dialects) {
+      for (const int64_t gpus : {4, 12, 16}) {
+        for (const bool benchmark : {false, true}) {
+          const Environment env = Nodes(spelling->target, gpus);
+          Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, false);
+          config.Set(Knob::seq_length, Value(4096), Origin::kCaller);  // two knobs: a launch, and not a patch of one
+          config.Set(Knob::tensor_model_parallel_size, Value(2), Origin::kCaller);
+          config.Set(Knob::recompute_modules, Value(Value::List{Value("moe_act"), Value("it's")}), Origin::kCaller);
+          const Launch launch = RenderDialect(dialect.name, {config, env, env.vars, nullptr, benchmark});
+          EXPECT_TRUE(IsBash(launch.text)) << dialect.name << "\n" << launch.text;
+          launches += launch.required_inputs.empty() ? 0 : 1;
+          for (const RequiredInput& input : launch.required_inputs) {
+            EXPECT_EQ(input.what.find_first_of("'\"`"), absl::string_view::npos) << dialect.name << ": " << input.what;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(launches, 6 * AllSpellings().size());
 }
 
 TEST(RequiredInputs, AreWhatEachProgramAsksFor) {

@@ -252,7 +252,7 @@ Launch RenderFlagScale(const RenderInput& input) {
   words.Finish();
   if (!whole) return launch;
   AskForWord("config_path", "the folder of the experiment", "--config-path=", "DIR", "examples/aquila/conf", &launch);
-  AskForWord("config_name", "the experiment's file", "--config-name=", "NAME", "train", &launch);
+  AskForWord("config_name", "the file of the experiment, without .yaml", "--config-name=", "NAME", "train", &launch);
   return launch;
 }
 

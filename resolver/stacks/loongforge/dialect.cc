@@ -128,7 +128,7 @@ Launch RenderLoongForge(const RenderInput& input) {
   }
   words.Finish();
   if (config.Get(K::model_name).is_none() && config.Get(K::config_file).is_none()) {
-    Ask({"model", "the model, by its name in LoongForge's registry or by its file", "--model-name NAME",
+    Ask({"model", "the model, by its name in the registry of LoongForge or by its file", "--model-name NAME",
          "--model-name qwen3-30b-a3b", ""},
         "--model-name \"${MODEL_NAME:?name of the model in LoongForge, or --config-file FILE in its place}\"", &launch);
   }

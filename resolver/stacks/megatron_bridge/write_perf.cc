@@ -107,7 +107,7 @@ class PerfWriter {
     if (!Says("-m")) {
       Ask({"model_family_name", "the family of the recipe", "-m NAME", "-m qwen", ""},
           "-m \"${MODEL_FAMILY:?family of the recipe, such as qwen}\"", &launch_);
-      Ask({"model_recipe_name", "the recipe's model", "-mr NAME", "-mr qwen3_30b_a3b", ""},
+      Ask({"model_recipe_name", "the model of the recipe", "-mr NAME", "-mr qwen3_30b_a3b", ""},
           "-mr \"${MODEL_RECIPE:?model of the recipe, such as qwen3_30b_a3b}\"", &launch_);
     }
     if (!Says("-g")) {
