@@ -27,8 +27,10 @@ void EndPlan(Launch* launch) {
 
 Nodes NodesOf(const Environment& env) {
   if (!env.world_size.has_value() || env.gpus_per_node <= 0) return {};
-  const int64_t gpus = std::min<int64_t>(env.gpus_per_node, *env.world_size);
-  return {(*env.world_size + gpus - 1) / gpus, gpus};
+  const int64_t world = std::max<int64_t>(1, *env.world_size);
+  int64_t gpus = std::min<int64_t>(env.gpus_per_node, world);
+  while (world % gpus != 0) --gpus;  // every node starts as many: a remainder would be a larger world
+  return {world / gpus, gpus};
 }
 
 std::string TorchrunWords(const Environment& env) {

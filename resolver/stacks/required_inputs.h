@@ -11,7 +11,8 @@
 
 namespace flightplan {
 
-// The nodes of a job, and the GPUs that it has on each.
+// The nodes of a job, and the GPUs that it uses on each: as many on every node, and no more in all than the plan is
+// for. 12 GPUs of nodes that have 8 are 2 x 6.
 struct Nodes {
   int64_t count = 0, gpus = 0;  // 0: not known
 };

@@ -1,6 +1,7 @@
 #include "resolver/stacks/required_inputs.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <set>
 #include <string>
@@ -164,6 +165,18 @@ TEST(RequiredInputs, ABenchmarkOfLoongForgeSaysItsVocabulary) {
 TEST(RequiredInputs, LeaveOutWhatIsGiven) {
   EXPECT_EQ(Names(Rendered("megatron-lm", 8, false, Knob::lr, Value(3e-4))).count("lr"), 0u);
   EXPECT_EQ(Names(Rendered("megatron-lm", 8, false, Knob::train_samples, Value(10))).count("train_iters"), 0u);
+}
+
+TEST(Nodes, AreAsManyGpusAsThePlan) {
+  for (const auto& [gpus, of_node, nodes, each] :
+       {std::array{12, 8, 2, 6}, {36, 8, 6, 6}, {18, 4, 6, 3}, {16, 8, 2, 8}, {4, 8, 1, 4}, {13, 8, 13, 1}}) {
+    Environment env = Nodes(Target::kMegatronLm, gpus);
+    env.gpus_per_node = of_node;
+    EXPECT_EQ(NodesOf(env).count, nodes) << gpus;
+    EXPECT_EQ(NodesOf(env).gpus, each) << gpus;
+    EXPECT_TRUE(absl::StrContains(TorchrunWords(env), absl::StrCat(" --nnodes ", nodes, " --nproc-per-node ", each)));
+  }
+  EXPECT_TRUE(HasPair(Rendered("megatron-bridge-perf", 12, false), "-gn", "6"));
 }
 
 TEST(RequiredInputs, TheGpuOfTheHarnessIsKnown) {
