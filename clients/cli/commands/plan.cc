@@ -130,10 +130,31 @@ std::string DecidedText(const v1::ResolveConfigResponse& plan) {
   return absl::StrJoin(parts, "; ");
 }
 
-std::string PlansTable(const v1::PlanResult& result, const Terminal& terminal) {
-  Table table({{.right = true}, {}, {}, {.right = true}, {}, {.right = true}, {.max_lines = 4, .shrink = true}});
+int64_t GpusOf(const v1::ResolveConfigResponse& plan) {
+  const v1::Layout& sizes = plan.layout().sizes();
+  return int64_t{1} * plan.layout().data_parallel_size() * sizes.tensor_model_parallel_size() *
+         sizes.pipeline_model_parallel_size() * sizes.context_parallel_size();
+}
+
+// Whether a plan uses fewer GPUs than were asked about.
+bool LeavesGpus(const v1::PlanLayoutsRequest& request, const v1::ResolveConfigResponse& plan) {
+  return GpusOf(plan) != request.base().hardware().gpu_count();
+}
+
+std::string PlansTable(const v1::PlanLayoutsRequest& request, const v1::PlanResult& result, const Terminal& terminal) {
+  const bool counts = std::any_of(result.plans().begin(), result.plans().end(),
+                                  [&request](const auto& plan) { return LeavesGpus(request, plan); });
+  std::vector<Column> columns = {
+      {.right = true}, {}, {}, {.right = true}, {}, {.right = true}, {.max_lines = 4, .shrink = true}};
+  if (counts) columns.insert(columns.begin() + 1, {.right = true});
+  Table table(columns);
+  const auto add = [&table, counts](std::vector<Cell> cells, Cell gpus) {
+    if (counts) cells.insert(cells.begin() + 1, std::move(gpus));
+    table.Row(std::move(cells));
+  };
   const auto head = [](absl::string_view text) { return Cell(text, Style::kDim); };
-  table.Row({head(""), head("dense"), head("experts"), head("mbs"), head("step"), head("GiB"), head("decided")});
+  add({head(""), head("dense"), head("experts"), head("mbs"), head("step"), head("GiB"), head("decided")},
+      head("GPUs"));
   int rank = 0;
   for (const v1::ResolveConfigResponse& plan : result.plans()) {
     const v1::Layout& sizes = plan.layout().sizes();
@@ -151,11 +172,12 @@ std::string PlansTable(const v1::PlanResult& result, const Terminal& terminal) {
     const v1::Range& step = plan.estimate().step_time_us();
     const v1::StageMemory* fullest = Fullest(plan.estimate());
     const v1::FitVerdict fit = plan.estimate().fit();
-    table.Row({Cell(absl::StrCat(++rank), Style::kBold), dense, experts, absl::StrCat(sizes.micro_batch_size()),
-               StepText(step),
-               Cell(fullest == nullptr ? "" : GibNumber(fullest->total_bytes().value()),
-                    fit == v1::FIT_VERDICT_FITS ? Style::kGreen : Style::kYellow),
-               DecidedText(plan)});
+    add({Cell(absl::StrCat(++rank), Style::kBold), dense, experts, absl::StrCat(sizes.micro_batch_size()),
+         StepText(step),
+         Cell(fullest == nullptr ? "" : GibNumber(fullest->total_bytes().value()),
+              fit == v1::FIT_VERDICT_FITS ? Style::kGreen : Style::kYellow),
+         DecidedText(plan)},
+        WithThousands(GpusOf(plan)));
   }
   return table.Render(terminal);
 }
@@ -185,7 +207,7 @@ void PrintPage(const v1::PlanLayoutsRequest& request, const v1::PlanResult& resu
                                  Style::kBold),
                   ", sequence ", WithThousands(base.workload().seq_length()), ", global batch ",
                   WithThousands(base.workload().global_batch_size()), "\n\n");
-  if (result.plans_size() > 0) absl::StrAppend(&context.out, PlansTable(result, terminal), "\n");
+  if (result.plans_size() > 0) absl::StrAppend(&context.out, PlansTable(request, result, terminal), "\n");
   absl::StrAppend(&context.out, FindingsText(result.findings(), FlagSpelling(), false, terminal));
   absl::StrAppend(&context.out, terminal.Paint(Statistics(result), Style::kDim), "\n");
   if (result.plans_size() == 0) return;
@@ -198,8 +220,14 @@ void PrintPage(const v1::PlanLayoutsRequest& request, const v1::PlanResult& resu
                     "\n");
   }
   const v1::Layout& best = result.plans(0).layout().sizes();
-  absl::StrAppend(&context.out, "the first as a launch: flightplan resolve with the same flags and --tp ",
-                  best.tensor_model_parallel_size(), " --pp ", best.pipeline_model_parallel_size(), " --vpp ",
+  absl::StrAppend(&context.out, "the first as a launch: flightplan resolve with the same flags and ");
+  // The batch, too: what is not given grows with the GPUs.
+  if (LeavesGpus(request, result.plans(0))) {
+    absl::StrAppend(&context.out, "--gpus ", GpusOf(result.plans(0)), " --gbs ", base.workload().global_batch_size(),
+                    " ");
+  }
+  absl::StrAppend(&context.out, "--tp ", best.tensor_model_parallel_size(), " --pp ",
+                  best.pipeline_model_parallel_size(), " --vpp ",
                   std::max(1, best.virtual_pipeline_model_parallel_size()), " --cp ", best.context_parallel_size());
   if (result.plans(0).model().num_moe_experts() > 0) {
     absl::StrAppend(&context.out, " --ep ", best.expert_model_parallel_size(), " --etp ",
