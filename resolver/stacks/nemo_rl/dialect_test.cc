@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "resolver/catalog/defaults.h"
 #include "resolver/plan/stack.h"
 #include "resolver/stacks/layered_settings.h"
 #include "resolver/stacks/parse_result_test_util.h"
@@ -224,6 +228,22 @@ TEST(ParseNemoRl, SaysThatAnotherBackendTrains) {
   EXPECT_EQ(Ids(parsed), std::set<std::string>{"input.not-judged"});
   EXPECT_TRUE(parsed.knobs.empty());
   EXPECT_TRUE(parsed.ok());
+}
+
+TEST(RenderNemoRl, AsksForAsManyAnswersAsItsBatchesAreCutFrom) {
+  const Environment env = Env();
+  Config config = DefaultsFor(env.target, env.core_release, kMain, /*mla=*/false);
+  config.Set(K::seq_length, 4096, Origin::kCaller);
+  for (const auto& [batch, prompts] : {std::pair<int64_t, int64_t>{1024, 64}, {512, 32}, {96, 6}, {8, 1}, {97, 97}}) {
+    config.Set(K::global_batch_size, batch, Origin::kCaller);
+    const std::vector<std::string> argv = RenderNemoRl({config, env, EnvVars()}).argv;
+    for (const std::string& word :
+         {absl::StrCat("++policy.train_global_batch_size=", batch),
+          absl::StrCat("++grpo.num_prompts_per_step=", prompts), std::string("++grpo.num_generations_per_prompt=16")}) {
+      EXPECT_NE(std::find(argv.begin(), argv.end(), word), argv.end()) << word;
+    }
+    EXPECT_EQ(prompts * 16 % batch, 0);
+  }
 }
 
 TEST(NemoRlStack, IsToldByItsProgramsAndFiles) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -19,6 +20,8 @@ using K = Knob;
 
 // The example that Megatron's launches start from.
 constexpr absl::string_view kExample = "examples/configs/grpo_math_1B_megatron.yaml";
+// Answers of one prompt, as it has them.
+constexpr int64_t kAnswers = 16;
 
 // What NeMo-RL or the launch's other words say; the model stands in its folder.
 constexpr K kElsewhere[] = {K::calculate_per_token_loss,
@@ -95,6 +98,7 @@ class Writer {
       }
     }
     if (!whole) return;
+    Rollouts();
     const Value& length = config_.Get(K::seq_length);
     if (!length.is_int()) return;
     Line(K::seq_length, "policy.max_total_sequence_length", absl::StrCat(length.integer()));
@@ -108,6 +112,16 @@ class Writer {
   void Line(Knob knob, absl::string_view path, absl::string_view value) {
     launch_.words.push_back(words_.At(knob));
     words_.Line(absl::StrCat("++", path, "=", value));
+  }
+
+  // A step's samples are cut into whole batches (nemo_rl/distributed/batched_data_dict.py:537), so the prompts that
+  // they answer follow the batch. They are as many as the batch where it holds whole groups of answers.
+  void Rollouts() {
+    const Value& batch = config_.Get(K::global_batch_size);
+    if (!Chosen(config_.origin(K::global_batch_size)) || !batch.is_int() || batch.integer() < 1) return;
+    Line(K::global_batch_size, "grpo.num_prompts_per_step",
+         absl::StrCat(batch.integer() / std::gcd(batch.integer(), kAnswers)));
+    Line(K::global_batch_size, "grpo.num_generations_per_prompt", absl::StrCat(kAnswers));
   }
 
   void Recompute() {

@@ -172,14 +172,17 @@ TEST(RenderVerl, WritesALaunchThatItReadsAgain) {
   env.gpus_per_node = 8;
   Config config = DefaultsFor(env.target, env.core_release, kMain, /*mla=*/false);
   config.Set(K::seq_length, 8192, Origin::kCaller);
-  config.Set(K::micro_batch_size, 1, Origin::kCaller);
+  config.Set(K::micro_batch_size, 3, Origin::kCaller);
+  config.Set(K::global_batch_size, 96, Origin::kCaller);
   config.Set(K::context_parallel_size, 2, Origin::kDecided);
   config.Set(K::moe_permute_fusion, true, Origin::kDecided);
   const Launch launch = RenderVerl({config, env, EnvVars()});
   for (const char* words : {"python3 -m verl.trainer.main_ppo", "trainer.nnodes=2",
                             "actor_rollout_ref.actor.megatron.context_parallel_size=2",
                             "+actor_rollout_ref.actor.megatron.override_transformer_config.moe_permute_fusion=",
-                            "ppo_max_token_len_per_gpu=4096", "actor_rollout_ref.model.path=\"${MODEL_PATH:?"}) {
+                            "data.train_batch_size=12", "actor_rollout_ref.actor.ppo_mini_batch_size=12",
+                            "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=3",
+                            "actor_rollout_ref.model.path=\"${MODEL_PATH:?"}) {
     EXPECT_TRUE(absl::StrContains(launch.text, words)) << words << "\n" << launch.text;
   }
   std::vector<Argument> args;
@@ -187,6 +190,15 @@ TEST(RenderVerl, WritesALaunchThatItReadsAgain) {
   const ParseResult again = ParseVerl(args, env);
   EXPECT_EQ(Final(again, K::context_parallel_size), Value(2));
   EXPECT_EQ(Final(again, K::moe_permute_fusion), Value(true));
+  for (const K knob : {K::global_batch_size, K::micro_batch_size, K::seq_length}) {
+    EXPECT_EQ(Final(again, knob), config.Get(knob)) << Name(knob);
+  }
+  for (const int64_t samples : {1, 6, 97, 1024}) {
+    config.Set(K::global_batch_size, samples, Origin::kCaller);
+    args.clear();
+    for (const std::string& word : RenderVerl({config, env, EnvVars()}).argv) args.push_back({word, {}});
+    EXPECT_EQ(Final(ParseVerl(args, env), K::global_batch_size), Value(samples));
+  }
 }
 
 }  // namespace

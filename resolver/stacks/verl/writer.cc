@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
-#include "resolver/base/saturating.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/read/hydra_value.h"
 #include "resolver/render/flag_words.h"
@@ -84,19 +83,37 @@ void WriteKnobs(const RenderInput& input, bool whole, LaunchWriter* words, Launc
   }
 }
 
-// The tokens that the plan counts with for a microbatch, on each GPU.
-void AskForTokens(const RenderInput& input, Launch* launch) {
-  const Value& length = input.config.Get(K::seq_length);
-  if (!length.is_int()) return;
-  const auto size = [&input](Knob knob) {
-    const Value& value = input.config.Get(knob);
-    return value.is_int() ? std::max<int64_t>(1, value.integer()) : 1;
+// Answers of one prompt, which GRPO compares: as many as the samples of a step can be cut into.
+constexpr int64_t kMostAnswers = 8;
+// The longest prompt (verl/trainer/config/data/legacy_data.yaml); the answer has the rest of the plan's length.
+constexpr int64_t kPromptTokens = 512;
+
+// The plan's batch, as the reader counts it: prompts times answers a step, whole samples a microbatch. A microbatch of
+// as many tokens as a GPU takes would leave open how many samples it holds.
+void WriteBatch(const Config& config, LaunchWriter* words, Launch* launch) {
+  const auto line = [&](Knob knob, absl::string_view path, int64_t value) {
+    launch->words.push_back(words->At(knob));
+    words->Line(absl::StrCat(path, "=", value));
   };
-  const int64_t tokens = SaturatingMul(length.integer(), size(K::micro_batch_size)) / size(K::context_parallel_size);
-  const std::string words = absl::StrCat(kActor, "use_dynamic_bsz=True ", kActor, "ppo_max_token_len_per_gpu=", tokens);
-  Ask({"ppo_max_token_len_per_gpu", "tokens of a microbatch on each GPU: as many as the plan counts with", words, words,
-       ""},
-      words, launch);
+  const auto number = [&config](Knob knob) {
+    const Value& value = config.Get(knob);
+    return value.is_int() ? value.integer() : 0;
+  };
+  if (const int64_t samples = number(K::global_batch_size); samples > 0) {
+    int64_t answers = kMostAnswers;
+    while (samples % answers != 0) answers /= 2;
+    line(K::global_batch_size, "data.train_batch_size", samples / answers);
+    line(K::global_batch_size, absl::StrCat(kActor, "ppo_mini_batch_size"), samples / answers);
+    line(K::global_batch_size, "actor_rollout_ref.rollout.n", answers);
+  }
+  const int64_t micro = std::max<int64_t>(1, number(K::micro_batch_size));
+  line(K::micro_batch_size, absl::StrCat(kActor, "ppo_micro_batch_size_per_gpu"), micro);
+  line(K::micro_batch_size, "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu", micro);
+  if (const int64_t length = number(K::seq_length); length > 0) {
+    const int64_t prompt = std::min(kPromptTokens, length / 2);
+    line(K::seq_length, "data.max_prompt_length", prompt);
+    line(K::seq_length, "data.max_response_length", length - prompt);
+  }
 }
 
 }  // namespace
@@ -114,11 +131,11 @@ Launch RenderVerl(const RenderInput& input) {
       words.Line(absl::StrCat("trainer.nnodes=", nodes.count));
       words.Line(absl::StrCat("trainer.n_gpus_per_node=", nodes.gpus));
     }
+    WriteBatch(input.config, &words, &launch);
   }
   WriteKnobs(input, whole, &words, &launch);
   words.Finish();
   if (!whole) return launch;
-  AskForTokens(input, &launch);
   for (const auto& [name, what, key, example] :
        {std::tuple{"model_path", "the model, by its name on the hub or its folder", "actor_rollout_ref.model.path",
                    "Qwen/Qwen3-30B-A3B"},
