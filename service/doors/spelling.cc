@@ -1,5 +1,6 @@
 #include "service/doors/spelling.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "resolver/normalize/violations.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/stack.h"
+#include "resolver/render/launch.h"
 
 namespace flightplan::doors {
 namespace {
@@ -50,11 +52,40 @@ std::string TableSpelling(const std::string& name, bool bridge, const Stack* own
   return name;
 }
 
+bool TakesWords(const std::string& name) {
+  const std::optional<Knob> knob = FindKnob(name);
+  return knob.has_value() && std::any_of(Flags().begin(), Flags().end(), [&knob](const internal::FlagRow& row) {
+           return row.knob == *knob && row.releases.Contains(kMain) &&
+                  (row.form == FlagForm::kList || row.form == FlagForm::kListOrEmpty);
+         });
+}
+
+Value ValueOf(const v1::KnobValue& value) {
+  Violations ignored;  // an answer of our own; what cannot be read is shown as none
+  return ValueFromMessage(value, "", &ignored);
+}
+
+// Behind a flag, for a shell: of a list each item a word of its own, where the flag takes several.
+std::string FlagValue(const v1::KnobValue& value, bool words) {
+  if (!value.has_list_value() || !words) return ShellQuote(ValueText(value));
+  const Value read = ValueOf(value);
+  return absl::StrJoin(read.list(), " ",
+                       [](std::string* out, const Value& item) { absl::StrAppend(out, ShellQuote(item.ToText())); });
+}
+
+// A key and its value as one word of a shell. Settings take a list as a list alone: of a bare word Megatron would take
+// each letter for an item.
+std::string KeyValue(absl::string_view key, const v1::KnobValue& value) {
+  const Value read = ValueOf(value);
+  const auto add = [](std::string* out, const Value& item) { absl::StrAppend(out, item.ToText()); };
+  return ShellQuote(absl::StrCat(
+      key, "=", read.is_list() ? absl::StrCat("[", absl::StrJoin(read.list(), ",", add), "]") : ValueText(value)));
+}
+
 }  // namespace
 
 std::string ValueText(const v1::KnobValue& value) {
-  Violations ignored;  // an answer of our own; what cannot be read is shown as none
-  const Value read = ValueFromMessage(value, "", &ignored);
+  const Value read = ValueOf(value);
   return read.is_none() ? "none" : read.ToText();
 }
 
@@ -82,9 +113,10 @@ Spelling TargetSpelling(const Entries& config, absl::string_view target) {
       if (std::string flag = SwitchSpelling(knob, value.bool_value()); !flag.empty()) return flag;
     }
     if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) return absl::StrCat("without ", spelling);
-    if (!absl::StartsWith(spelling, "--")) return absl::StrCat(spelling, "=", ValueText(value));
-    if (own_words != nullptr) return absl::StrCat(spelling, " ", ValueText(value));  // a switch has a value, too
-    if (!value.has_bool_value()) return absl::StrCat(spelling, " ", ValueText(value));
+    if (!absl::StartsWith(spelling, "--")) return KeyValue(spelling, value);
+    if (own_words != nullptr || !value.has_bool_value()) {  // a switch of a stack's own words has a value, too
+      return absl::StrCat(spelling, " ", FlagValue(value, own_words != nullptr || TakesWords(knob)));
+    }
     return absl::StrCat(value.bool_value() ? "" : "without ", spelling);
   };
   return {spell, ""};

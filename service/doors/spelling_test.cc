@@ -1,0 +1,46 @@
+#include "service/doors/spelling.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "flightplan/v1/resolver_service.pb.h"
+
+namespace flightplan::doors {
+namespace {
+
+std::string Spelled(absl::string_view target, const std::string& knob, std::initializer_list<const char*> items) {
+  v1::Fix fix;
+  v1::KnobSetting* const setting = fix.add_knobs();
+  setting->set_name(knob);
+  for (const char* item : items) {
+    setting->mutable_value()->mutable_list_value()->add_values()->set_string_value(item);
+  }
+  return FixText(fix, TargetSpelling({}, target));
+}
+
+TEST(FixText, WritesAListAsOneWhereSettingsTakeIt) {
+  EXPECT_EQ(Spelled("verl main", "recompute_modules", {"moe"}),
+            "'actor_rollout_ref.actor.megatron.override_transformer_config.recompute_modules=[moe]'");
+  EXPECT_EQ(Spelled("nemo-rl main", "cuda_graph_modules", {"attn", "mlp"}),
+            "'policy.megatron_cfg.cuda_graph_modules=[attn,mlp]'");
+  EXPECT_EQ(Spelled("megatron-bridge main", "recompute_modules", {"moe_act"}), "'model.recompute_modules=[moe_act]'");
+}
+
+TEST(FixText, WritesAListAsWordsBehindAFlag) {
+  for (const char* target : {"megatron-lm main", "loongforge main", "slime main"}) {
+    EXPECT_EQ(Spelled(target, "recompute_modules", {"moe", "mlp"}), "--recompute-modules moe mlp") << target;
+  }
+  EXPECT_EQ(Spelled("ms-swift main", "recompute_modules", {"moe", "mlp"}), "--recompute_modules moe mlp");
+}
+
+TEST(FixText, QuotesWhatAShellWouldTakeForItself) {
+  v1::Fix fix;
+  v1::KnobSetting* const setting = fix.add_knobs();
+  setting->set_name("pipeline_model_parallel_layout");
+  setting->mutable_value()->set_string_value("Et|tL");
+  EXPECT_EQ(FixText(fix, TargetSpelling({}, "megatron-lm main")), "--pipeline-model-parallel-layout 'Et|tL'");
+}
+
+}  // namespace
+}  // namespace flightplan::doors
