@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -70,6 +71,7 @@ class Reader {
 
   void Read() {
     for (const VerlOverride& written : words_.all()) Take(written);
+    CheckLists();
     SetDefaults();
     TakeWorld();
     TakeModel();
@@ -99,6 +101,22 @@ class Reader {
       return;
     }
     knobs_.Take(*knob, *std::move(value), written.at);
+  }
+
+  // The words go as they are into Megatron's config, which takes the letters of a text for its modules.
+  void CheckLists() {
+    for (const auto& [list, read, source] :
+         {std::tuple{K::recompute_modules, knobs_.Of(K::recompute_granularity) == Value("selective"), "1958"},
+          std::tuple{K::offload_modules, knobs_.Of(K::fine_grained_activation_offloading).truthy(), "2143"}}) {
+      const Value value = knobs_.Of(list);
+      if (!read || !value.is_text()) continue;
+      KeepFinding(MakeParseFinding(
+                      knobs_.Last(list)->at, "verl.value", Severity::kError,
+                      absl::StrCat(Name(list), "=", Printable(value.text())),
+                      absl::StrCat("a list, for of a text each letter is a module: [", Printable(value.text()), "]"),
+                      absl::StrCat("Megatron-LM:megatron/core/transformer/transformer_config.py:", source)),
+                  &out_.findings);
+    }
   }
 
   void SetDefaults() {

@@ -76,6 +76,14 @@ TEST(ParseVerl, ReadsFieldsOfTheConfigClassesWhereTheyAreAdded) {
   EXPECT_EQ(Final(parsed, K::recompute_granularity), Value("full"));
 }
 
+TEST(ParseVerl, RefusesAWordWhereMegatronTakesAList) {
+  const std::string fields = " actor_rollout_ref.actor.megatron.override_transformer_config.";
+  const std::string selective = absl::StrCat(kGrpo, fields, "recompute_granularity=selective", fields);
+  EXPECT_EQ(Ids(Read(absl::StrCat(selective, "recompute_modules=moe"))), std::set<std::string>{"verl.value"});
+  EXPECT_EQ(Ids(Read(absl::StrCat(selective, "recompute_modules=[moe]"))), std::set<std::string>());
+  EXPECT_EQ(Ids(Read(absl::StrCat(kGrpo, fields, "recompute_modules=moe"))), std::set<std::string>()) << "not read";
+}
+
 TEST(ParseVerl, CountsTheTokensOfAGpuAsOneSequence) {
   const std::string actor = " actor_rollout_ref.actor.";
   const ParseResult parsed =
