@@ -9,6 +9,7 @@
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/comparison.h"
 #include "clients/cli/diff_page.h"
+#include "clients/cli/file_question.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/report.h"
 #include "clients/cli/request.h"
@@ -81,6 +82,13 @@ Reading Judged(const std::string& path, std::string text, const DiffOptions& opt
   request.set_input_format(options.input_format);
   request.mutable_file()->set_name(path);
   request.mutable_file()->set_text(std::move(text));
+  // Of the stack that `validate` would say it is for.
+  if (const absl::StatusOr<FileQuestion> question = AskAsTheDoorsDo(backend, &request); !question.ok()) {
+    return {question.status()};
+  } else if (const std::string why = WhyNotAsked(*question); !why.empty()) {
+    return Wrong(absl::StrCat(path, ": ", why));
+  }
+  FillFramework(&request);
   v1::ValidateConfigResponse response;
   if (absl::Status status = backend.ValidateConfig(request, &response); !status.ok()) return {status};
   return {SideOf(path, response)};
@@ -119,6 +127,7 @@ Reading ReadFlags(const std::vector<std::string>& flags, const DiffOptions& opti
   ResolveOptions own = options.shared;
   const CommandLine command{.name = "diff", .groups = ResolveFlags(&own)};
   if (const auto parsed = ParseArguments(command, flags); !parsed.ok()) return {parsed.status(), true};
+  if (own.stack.target.empty()) own.stack.target = StackOptions().target;
   v1::ResolveConfigRequest request;
   if (absl::Status status = BuildResolveRequest(own, &request); !status.ok()) return {status, true};
   return Resolved(flags.empty() ? "the shared flags" : absl::StrJoin(flags, " "), request, backend);
@@ -159,6 +168,7 @@ std::string DiffReport(const std::vector<Side>& sides, std::vector<v1::ResolveCo
 
 int RunDiff(Arguments args, Context& context) {
   DiffOptions options;
+  options.shared.stack.target.clear();  // stated, or by each side's own words
   const CommandLine command = Describe(&options);
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
