@@ -112,6 +112,18 @@ TEST(JudgedMemory, IsNotForecastByASizeThatCannotBeRead) {
   EXPECT_GT(response.memory().at_least_bytes(), 0) << "parameters do not hang on the sequence";
 }
 
+// The second path of a list stands behind no flag of its own, and hides none.
+TEST(JudgedMemory, IsForecastBesidePathsThatCannotBeRead) {
+  v1::ValidateConfigRequest request = SmallWithoutVocabulary();
+  std::string script = "torchrun --nproc-per-node 8 pretrain_gpt.py --vocab-size 32000";
+  for (const std::string& word : request.arguments().values()) absl::StrAppend(&script, " ", word);
+  request.mutable_file()->set_name("pretrain.sh");
+  request.mutable_file()->set_text(script + " --data-path 1 ${DATA}/a_document 1 ${DATA}/b_document\n");
+  EXPECT_TRUE(Validated(request).has_estimate());
+  request.mutable_file()->set_text(script + " --data-path 1 ${DATA} ${MORE}\n");
+  EXPECT_FALSE(Validated(request).has_estimate()) << "which may hold any words";
+}
+
 // The stack takes any number of layers; weighing that many once took all memory.
 TEST(JudgedMemory, AModelLargerThanAnyIsNotWeighed) {
   v1::ValidateConfigRequest request =

@@ -91,6 +91,8 @@ void ReadUnknownWords(Target stack, absl::Span<const Argument> args, Knowledge* 
     }
     const internal::FlagRow* row = FlagNamed(flag);
     const bool words = absl::StrContains(args[i].text, "[@]");  // as many as there are, flags among them
+    // A path below a folder that is not known, as the second value of a flag: no flags are hidden in it.
+    if (!words && !IsFlag(flag) && absl::StrContains(flag, "}/")) continue;
     if (row != nullptr && TakesValues(row->form)) {
       knowledge->hidden.insert(row->knob);
     } else if (!IsFlag(flag) || row != nullptr || words) {
@@ -223,9 +225,7 @@ Standing StandingOf(const Finding& finding, const Environment& env, const Knowle
   if (finding.stage == "parse") return StandingOfReader(finding, StackOf(env), knowledge);
   if (absl::StartsWith(finding.rule_id, "fit.")) {
     if (!knowledge.elsewhere.empty() && !knowledge.base_known) return Standing::kNone;
-    // Weights take what they take, however short the samples are.
-    const bool shorter = knowledge.own_loss && finding.rule_id != "fit.static-memory";
-    return shorter || knowledge.size_assumed ? Standing::kUnless : Standing::kFull;
+    return knowledge.own_loss || knowledge.size_assumed ? Standing::kUnless : Standing::kFull;
   }
   // What upstream refuses its derivative may have made legal.
   Standing standing = knowledge.derivative.empty() ? Standing::kFull : Standing::kUnless;

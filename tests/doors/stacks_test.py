@@ -273,12 +273,12 @@ class Stacks(unittest.TestCase):
         answer = self.judge(large)
         self.assertEqual((answer["memory"]["fit"], self.errors(answer)), ("FIT_VERDICT_UNKNOWN", []))
 
-    def test_weights_that_do_not_fit_are_refused_however_short_the_samples(self):
+    def test_weights_that_do_not_fit_are_no_word_that_it_will_run(self):
         text = SWIFT.replace("Qwen3-30B-A3B", "Qwen3-235B-A22B")
         self.assertNotEqual(text, SWIFT)
         answer = self.judge(text)
-        self.assertFalse(answer["will_run"])
-        self.assertIn("fit.static-memory", self.errors(answer))
+        self.assertIn("fit.static-memory", [finding["rule_id"] for finding in answer["findings"]])
+        self.assertEqual(answer["memory"]["fit"], "FIT_VERDICT_UNKNOWN")
 
     def test_adapters_need_no_gradients_of_the_weights(self):
         whole = self.judge(SWIFT)
@@ -341,7 +341,7 @@ class Stacks(unittest.TestCase):
                             f"  strategy_args: {{strategy_name: megatron_train, strategy_config: {{{keys}}}}}\n", "sft.yaml")
         config = "strategy_args.strategy_config."
         page = " ".join(self.run_flightplan("validate", path, "--gpu", "h100-sxm").stdout.replace("\\\n", " ").split())
-        self.assertIn(f"{config}recompute_granularity=selective {config}recompute_modules=", page)
+        self.assertIn(f"{config}recompute_granularity=selective '{config}recompute_modules=[", page)
 
     def test_a_role_of_roll_is_judged_and_mended_in_its_file(self):
         path = self.written(ROLL, "rlvr.yaml")
