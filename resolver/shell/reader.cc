@@ -65,7 +65,7 @@ class Reader {
   Reader(const EnvVars& given, const SourcedFiles& files, bool every_branch, ShellLaunch* out)
       : out_(*out),
         files_(files),
-        state_(given, &out->vars, &out->findings),
+        state_(given, &exports_, &out->findings),
         interpreter_(
             &state_, [this](const ShellCommand& command) { Follow(command); },
             [this](const std::string& name) { return Sourced(name); }, every_branch) {}
@@ -73,8 +73,8 @@ class Reader {
   void Read(const TracedText& script) { interpreter_.Run(script); }
 
   bool found() const { return found_; }
-  // As they stood where the launch was found: what a later command has in front of it is not the launch's.
-  EnvVars TakeVars() { return std::move(vars_); }
+  // As they stood where the launch was found, if it was: what a later command has in front of it is not the launch's.
+  EnvVars TakeVars() { return exports_.TakeMarked(); }
 
  private:
   const std::string* Sourced(const std::string& name) {
@@ -136,8 +136,8 @@ class Reader {
     TakeLauncher(words.first(script));
     const std::optional<EnvVars> vars = ReadRuntimeEnv(words.first(script));
     out_.vars_elsewhere = !vars.has_value();
-    for (const auto& [name, value] : vars.value_or(EnvVars())) out_.vars.insert_or_assign(name, value);
-    vars_ = out_.vars;
+    for (const auto& [name, value] : vars.value_or(EnvVars())) exports_.Set(name, value);
+    exports_.Mark();
     out_.script = words[script].value.text;
     if (command) {
       const absl::string_view first = words[script - 1].value.text;
@@ -172,9 +172,9 @@ class Reader {
 
   ShellLaunch& out_;
   const SourcedFiles& files_;
+  ShellExports exports_;
   ShellState state_;
   ShellInterpreter interpreter_;
-  EnvVars vars_;
   int depth_ = 0;
   bool found_ = false, training_ = false;
 };
@@ -223,7 +223,7 @@ ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given, cons
       Reader reader(given, files, every_branch, &out);
       reader.Read(text);
       found = reader.found();
-      if (found) out.vars = reader.TakeVars();
+      out.vars = reader.TakeVars();
     }
     if (Work::Spent()) {
       out = ShellLaunch();

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "resolver/base/work.h"
+#include "tests/bench/allocations.h"
 
 namespace flightplan {
 namespace {
@@ -215,6 +216,35 @@ TEST(ShellReader, WordsOfAListAreTogetherNoLongerThanOneWordMayBe) {
   const Work work(uint64_t{1} << 24);
   ReadShellLaunch(absl::StrCat("echo {1..4000}", tail, "\n"), {});
   EXPECT_LT(work.used(), uint64_t{4} << 20);
+}
+
+// Of many that are met one counts: what is exported is not copied for each. Once it was, for 16 s.
+TEST(ShellReader, ALaunchInALoopCostsNoMoreWhereMoreIsExported) {
+  const auto allocations = [](int variables, absl::string_view launcher) {
+    std::string script = "export";
+    const std::string value(40, 'a');  // a map that is copied over another allocates no more than these
+    for (int i = 0; i < variables; ++i) absl::StrAppend(&script, " A", i, "=", value);
+    const std::string items = Repeat("1 ", 60);
+    absl::StrAppend(&script, "\nfor i in ", items, "; do for j in ", items, "; do ", launcher, "; done; done\n");
+    const int64_t before = bench::Allocations();
+    const ShellLaunch launch = ReadShellLaunch(script, {});
+    EXPECT_EQ(launch.vars.size(), static_cast<size_t>(variables)) << launcher;
+    return bench::Allocations() - before;
+  };
+  for (const absl::string_view launcher :
+       {"a.py --bf16", "bash -c 'a.py --bf16'", "torchrun --nproc-per-node 8 a.py --bf16", "srun -n 8 a.py --bf16",
+        "ray job submit --runtime-env-json={} -- a.py --bf16"}) {
+    EXPECT_LT(allocations(2000, launcher), allocations(1, launcher) + 2000 * 32) << launcher;
+  }
+}
+
+// What is exported behind the launch is not the launch's, whatever was met before.
+TEST(ShellReader, TheLaunchThatCountsHasTheVariablesThatStoodThen) {
+  const ShellLaunch launch = ReadShellLaunch(
+      "export A=1 B=1 C=1\npython a.py --seq-length 1\nexport A=2 D=2\npython a.py --seq-length 2\n"
+      "export A=3 B=3 E=3\nA=4 python tool.py --x\nexport A=5 F=5\npython tool.py\n",
+      {});
+  EXPECT_EQ(launch.vars, (EnvVars{{"A", "2"}, {"B", "1"}, {"C", "1"}, {"D", "2"}}));
 }
 
 // A training that no Python file starts.

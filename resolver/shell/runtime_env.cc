@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "rapidjson/document.h"
 #include "resolver/base/json.h"
+#include "resolver/base/work.h"
 
 namespace flightplan {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 constexpr absl::string_view kFlag = "--runtime-env-json";
 
 constexpr absl::string_view kUnknown = "$";
+constexpr size_t kJsonByteCosts = 8;  // in units of base/work.h: the parser counts nothing
 
 // With a mark in place of what only a run would know, whose spelling may be no JSON.
 std::string Known(const TracedText& word, size_t begin) {
@@ -40,6 +42,7 @@ std::optional<EnvVars> ReadRuntimeEnv(absl::Span<const ShellWord> launcher) {
   EnvVars vars;
   const std::optional<std::string> text = ValueOf(launcher);
   if (!text.has_value()) return vars;
+  Work::Spend(kJsonByteCosts * text->size());
   rapidjson::Document document;
   if (ReadJson(*text, JsonNumbers::kFinite, &document).has_value() || !document.IsObject()) return std::nullopt;
   const auto env = document.FindMember("env_vars");

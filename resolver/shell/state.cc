@@ -78,10 +78,40 @@ int TracedText::FirstOffset(int otherwise) const {
   return known == offsets.end() ? otherwise : *known;
 }
 
+// ---- what it exports
+
+void ShellExports::Set(const std::string& name, std::string value) {
+  Work::Spend(kShellLookupCosts + value.size());
+  const auto [entry, added] = vars_.try_emplace(name);
+  if (added) Work::Spend(kShellVariableCosts);
+  if (marked_) {
+    Work::Spend(kShellVariableCosts);
+    before_.try_emplace(name, added ? std::nullopt : std::make_optional(std::move(entry->second)));
+  }
+  entry->second = std::move(value);
+}
+
+void ShellExports::Mark() {
+  before_.clear();
+  marked_ = true;
+}
+
+EnvVars ShellExports::TakeMarked() {
+  for (auto& [name, value] : before_) {
+    if (value.has_value()) {
+      vars_[name] = *std::move(value);
+    } else {
+      vars_.erase(name);
+    }
+  }
+  before_.clear();
+  return std::move(vars_);
+}
+
 // ---- what the script has said
 
-ShellState::ShellState(const EnvVars& given, EnvVars* vars, std::vector<ParseFinding>* findings)
-    : vars_(vars), findings_(findings) {
+ShellState::ShellState(const EnvVars& given, ShellExports* exports, std::vector<ParseFinding>* findings)
+    : exports_(exports), findings_(findings) {
   for (const auto& [name, value] : given) variables_[name] = {{TracedText::FromOutside(value), -1}};
 }
 
@@ -101,6 +131,7 @@ void ShellState::NotJudged(int offset, absl::string_view text, std::string needs
 }
 
 const ShellWords* ShellState::Find(absl::string_view name) const {
+  Work::Spend(kShellLookupCosts);
   const auto it = variables_.find(name);
   return it == variables_.end() ? nullptr : &it->second;
 }
@@ -201,8 +232,7 @@ void ShellState::Changed(const std::string& name, int offset) {
 void ShellState::Publish(const std::string& name) {
   const ShellWords* items = exported_.count(name) == 0 ? nullptr : Find(name);
   if (items == nullptr || items->size() != 1 || items->front().value.unknown()) return;
-  Work::Spend(items->front().value.text.size());
-  (*vars_)[name] = items->front().value.text;
+  exports_->Set(name, items->front().value.text);
 }
 
 bool ShellState::CountExpansion(const ShellWords& values) {

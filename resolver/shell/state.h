@@ -16,7 +16,9 @@
 namespace flightplan {
 
 inline constexpr size_t kMaxExpandedBytes = size_t{1} << 18;  // of one variable or word
-inline constexpr size_t kShellWordCosts = 64;  // in units of base/work.h, beside its bytes: to read, make or copy it
+inline constexpr size_t kShellWordCosts = 64;     // in units of base/work.h, beside its bytes: to read, make or copy it
+inline constexpr size_t kShellLookupCosts = 128;  // to look for a variable among many thousands
+inline constexpr size_t kShellVariableCosts = 512;  // one more variable: its name, its place in a map, and their end
 // What a finding about the script as such points at: upstream's own reading of the command line.
 inline constexpr absl::string_view kScriptSource = "Megatron-LM:megatron/training/arguments.py:117";
 
@@ -49,11 +51,26 @@ struct ShellWord {
 using ShellWords = std::vector<ShellWord>;
 using WordSpan = absl::Span<const ShellWord>;
 
+// What a script exports; and what of it stood at the launch that counts, although most launches that are met do not:
+// what a mark costs is no more than what was exported since the last one.
+class ShellExports {
+ public:
+  void Set(const std::string& name, std::string value);
+  void Mark();           // what is exported from now on comes too late
+  EnvVars TakeMarked();  // as of the last mark; there was none: as of now
+
+ private:
+  EnvVars vars_;
+  // What those that changed since the mark were then; nothing: they were not there.
+  std::map<std::string, std::optional<std::string>> before_;
+  bool marked_ = false;
+};
+
 // What a script has said so far; the scripts inside it (bash -c "...") go on with it.
 class ShellState {
  public:
-  // `vars` receives what is exported, `findings` the notes (an offset in place of the line).
-  ShellState(const EnvVars& given, EnvVars* vars, std::vector<ParseFinding>* findings);
+  // `exports` receives what is exported, `findings` the notes (an offset in place of the line).
+  ShellState(const EnvVars& given, ShellExports* exports, std::vector<ParseFinding>* findings);
 
   void Note(int offset, absl::string_view rule_id, Severity severity, std::string seen, std::string needs);
   void NotJudged(int offset, absl::string_view text, std::string needs);  // noted once for each spelling
@@ -99,7 +116,7 @@ class ShellState {
   void Publish(const std::string& name);
   void Changed(const std::string& name, int offset);
 
-  EnvVars* const vars_;
+  ShellExports* const exports_;
   std::vector<ParseFinding>* const findings_;
   Variables variables_;
   std::vector<std::map<std::string, std::optional<ShellWords>>> scopes_;  // what local variables were outside
