@@ -15,6 +15,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
 #include "service/call/decision_log.h"
+#include "service/http/review_stop.h"
 #include "service/observe/log_text.h"
 
 namespace flightplan::service {
@@ -47,6 +48,7 @@ absl::StatusOr<Reviewed> ReviewObject(const ReviewContext& context, const doors:
   if (answer.status().code() == absl::StatusCode::kInvalidArgument) {
     return Reviewed{doors::Unread(answer.status().message()), {}};
   }
+  if (absl::IsCancelled(answer.status()) && Work::Abandoned()) return Reviewed{doors::CutShort(), {}};
   FLIGHTPLAN_RETURN_IF_ERROR(answer.status());
   v1::ValidateConfigResponse response;
   const grpc::Slice& bytes = answer->stored->bytes;
@@ -109,9 +111,9 @@ void LogDecision(const ReviewContext& context, const doors::AdmissionRequest& ad
   context.edge->decisions->Write(entry);
 }
 
-HttpResponse Handle(const ReviewContext& context, const HttpRequest& http) {
+HttpResponse Handle(const ReviewContext& context, const HttpRequest& http, const ReviewStop& stop) {
   const auto start = std::chrono::steady_clock::now();
-  const Work work(kMaxReviewWork);
+  const Work work(kMaxReviewWork, [&stop] { return stop.Stopped(); });
   doors::AdmissionRequest admission;
   if (const absl::Status status = doors::ParseAdmissionReview(http.body, &admission); !status.ok()) {
     Count(context, "failed");
@@ -153,11 +155,15 @@ absl::StatusOr<std::unique_ptr<WebhookEndpoint>> WebhookEndpoint::Start(const Op
   http.threads = static_cast<int>(std::max(2u, std::thread::hardware_concurrency()));
   http.max_queued = kWebhookQueue;
   auto context = std::make_shared<const ReviewContext>(ReviewContext{options, std::move(catalog), answers, edge});
-  std::vector<HttpRoute> routes = {
-      {"POST", kPath, [context](const HttpRequest& request) { return Handle(*context, request); }},
-      {"GET", "/healthz", [](const HttpRequest&) {
-         return HttpResponse{200, "text/plain", "ok\n"};
-       }}};
+  HttpRoute review{"POST", kPath, nullptr, nullptr};
+  review.begin = [context](const std::shared_ptr<const HttpRequest>& request, const std::shared_ptr<HttpReply>& reply) {
+    const auto stop = std::make_shared<ReviewStop>();
+    reply->OnGone([stop] { stop->CallerGone(); });
+    reply->Send(Handle(*context, *request, *stop));
+  };
+  std::vector<HttpRoute> routes = {std::move(review), {"GET", "/healthz", [](const HttpRequest&) {
+                                                         return HttpResponse{200, "text/plain", "ok\n"};
+                                                       }}};
   FLIGHTPLAN_ASSIGN_OR_RETURN(endpoint->server_, HttpServer::Start(std::move(http), std::move(routes)));
   return endpoint;
 }
