@@ -14,7 +14,7 @@ namespace {
 constexpr absl::string_view kFlag = "--runtime-env-json";
 
 constexpr absl::string_view kUnknown = "$";
-constexpr size_t kJsonByteCosts = 8;  // in units of base/work.h: the parser counts nothing
+constexpr size_t kJsonByteCosts = 16;  // in units of base/work.h: the parser counts nothing
 
 // With a mark in place of what only a run would know, whose spelling may be no JSON.
 std::string Known(const TracedText& word, size_t begin) {
@@ -49,6 +49,8 @@ std::optional<EnvVars> ReadRuntimeEnv(absl::Span<const ShellWord> launcher) {
   if (env == document.MemberEnd()) return vars;
   if (!env->value.IsObject()) return std::nullopt;
   for (const auto& member : env->value.GetObject()) {
+    Work::Spend(2 * kShellVariableCosts);  // as a value of JSON, and in the map
+    if (Work::Spent()) break;
     if (!member.value.IsString() || absl::StrContains(member.value.GetString(), kUnknown)) continue;
     vars.insert_or_assign(member.name.GetString(), member.value.GetString());
   }

@@ -141,13 +141,17 @@ ShellWords ShellState::Copy(const ShellWords& items) {
   return items;
 }
 
+std::pair<ShellWords*, bool> ShellState::Variable(const std::string& name) {
+  const auto [variable, added] = variables_.try_emplace(name);
+  Work::Spend(added ? kShellVariableCosts : kShellLookupCosts);
+  return {&variable->second, added};
+}
+
 void ShellState::Set(const std::string& name, ShellWords items, int offset) {
-  const auto it = variables_.find(name);
-  if (doubtful_ && it != variables_.end() && !SameText(it->second, items)) {
-    items = UnknownItems(name, offset);
-  }
-  variables_[name] = std::move(items);
-  Changed(name, offset);
+  const auto [variable, added] = Variable(name);
+  if (doubtful_ && !added && !SameText(*variable, items)) items = UnknownItems(name, offset);
+  *variable = std::move(items);
+  Changed(name, variable, offset);
 }
 
 void ShellState::SetNumber(const std::string& name, std::optional<int64_t> value, int offset) {
@@ -176,8 +180,9 @@ void ShellState::Localize(const std::string& name) {
 void ShellState::LeaveScope() {
   for (auto& [name, value] : scopes_.back()) {
     if (value.has_value()) {
-      variables_[name] = *std::move(value);
-      Publish(name);
+      ShellWords* const variable = Variable(name).first;
+      *variable = *std::move(value);
+      Publish(name, *variable);
     } else {
       variables_.erase(name);
     }
@@ -202,37 +207,36 @@ void ShellState::AssumedUnset(int offset, absl::string_view reference) {
 
 void ShellState::Append(const std::string& name, ShellWords items, bool array, int offset) {
   if (doubtful_ && !array) return SetUnknown(name, offset);
-  ShellWords& variable = variables_[name];
-  if (array || variable.empty()) {
-    variable.insert(variable.end(), items.begin(), items.end());
+  ShellWords* const variable = Variable(name).first;
+  if (array || variable->empty()) {
+    variable->insert(variable->end(), items.begin(), items.end());
   } else {
-    variable[0].value.Append(items[0].value);
+    variable->front().value.Append(items[0].value);
   }
-  Changed(name, offset);
+  Changed(name, variable, offset);
 }
 
 void ShellState::Export(const std::string& name) {
-  exported_.insert(name);
-  Publish(name);
+  const bool added = exported_.insert(name).second;
+  Work::Spend(added ? kShellVariableCosts : kShellLookupCosts);
+  if (const ShellWords* items = Find(name); items != nullptr) Publish(name, *items);
 }
 
-void ShellState::Changed(const std::string& name, int offset) {
-  ShellWords& items = variables_[name];
-  Work::Spend(items.size());
+void ShellState::Changed(const std::string& name, ShellWords* items, int offset) {
+  Work::Spend(items->size());
   size_t bytes = 0;
-  for (const ShellWord& item : items) bytes += item.value.text.size();
-  if (bytes > kMaxExpandedBytes || items.size() > kMaxArguments) {
-    items.clear();
+  for (const ShellWord& item : *items) bytes += item.value.text.size();
+  if (bytes > kMaxExpandedBytes || items->size() > kMaxArguments) {
+    items->clear();
     Note(offset, "input.limit", Severity::kError, absl::StrCat("variable ", Printable(name)),
          absl::StrCat("at most ", kMaxExpandedBytes, " bytes in one variable"));
   }
-  Publish(name);
+  Publish(name, *items);
 }
 
-void ShellState::Publish(const std::string& name) {
-  const ShellWords* items = exported_.count(name) == 0 ? nullptr : Find(name);
-  if (items == nullptr || items->size() != 1 || items->front().value.unknown()) return;
-  exports_->Set(name, items->front().value.text);
+void ShellState::Publish(const std::string& name, const ShellWords& items) {
+  if (items.size() != 1 || items.front().value.unknown() || !exported_.contains(name)) return;
+  exports_->Set(name, items.front().value.text);
 }
 
 bool ShellState::CountExpansion(const ShellWords& values) {

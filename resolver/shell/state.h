@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "resolver/plan/reading.h"
@@ -93,8 +94,8 @@ class ShellState {
   void LeaveScope();
 
   // What a subshell does to variables is gone with it.
-  using Variables = std::map<std::string, ShellWords, std::less<>>;
-  Variables Keep() const;  // counted as work
+  using Variables = absl::node_hash_map<std::string, ShellWords>;  // what was found stays where it is
+  Variables Keep() const;                                          // counted as work
   void Restore(Variables variables) { variables_ = std::move(variables); }
 
   // While it is not known whether what is read is ever reached, a variable that already has another value becomes
@@ -113,15 +114,16 @@ class ShellState {
   void NoteEndlessExpansion(int offset);
 
  private:
-  void Publish(const std::string& name);
-  void Changed(const std::string& name, int offset);
+  std::pair<ShellWords*, bool> Variable(const std::string& name);  // true: a new one, since there was none
+  void Publish(const std::string& name, const ShellWords& items);
+  void Changed(const std::string& name, ShellWords* items, int offset);
 
   ShellExports* const exports_;
   std::vector<ParseFinding>* const findings_;
   Variables variables_;
   std::vector<std::map<std::string, std::optional<ShellWords>>> scopes_;  // what local variables were outside
-  std::set<std::string> exported_;
-  std::set<std::string> noted_;
+  absl::flat_hash_set<std::string> exported_;
+  absl::flat_hash_set<std::string> noted_;
   size_t expanded_ = 0;
   bool limit_noted_ = false, doubtful_ = false, assume_unset_ = false, assumption_ = false;
 };
