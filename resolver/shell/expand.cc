@@ -48,6 +48,7 @@ std::optional<std::string> Counted(absl::string_view words) {
   std::string output;
   for (int64_t number = first; step > 0 ? number <= numbers.back() : number >= numbers.back(); number += step) {
     absl::StrAppend(&output, output.empty() ? "" : " ", number);
+    Work::Spend(kShellWordCosts);
   }
   return output.empty() ? std::nullopt : std::optional(output);  // no word at all, which is not told from an empty one
 }

@@ -275,6 +275,15 @@ TEST(ShellReader, EachVariableCountsAsWork) {
   EXPECT_LT(units(Repeat("export A=1\n", 1000)), kMaxScriptWork / 32);
 }
 
+TEST(ShellReader, NumbersThatSeqPrintsCountAsWords) {
+  const auto units = [](absl::string_view script) {
+    const Work work(uint64_t{1} << 40);
+    ReadShellLaunch(script, {});
+    return work.used();
+  };
+  EXPECT_GT(units("x=$(seq 1 1000)\n"), units("x=$(seq 1 1)\n") + 1000 * kShellWordCosts);
+}
+
 // A training that no Python file starts.
 TEST(ShellReader, ReadsTheCommandOfAStack) {
   const ShellLaunch launch =
