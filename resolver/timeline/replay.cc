@@ -11,6 +11,8 @@
 namespace flightplan {
 namespace {
 
+constexpr size_t kPassCosts = 96;  // in units of base/work.h: to order, price, shift and sum a pass, beside its replay
+
 // Microbatch and chunk of each forward of a rank, in order. Backwards take the same microbatches, chunks in reverse.
 std::vector<std::pair<int64_t, int>> ForwardsOf(const Schedule& s) {
   std::vector<std::pair<int64_t, int>> passes;
@@ -141,7 +143,7 @@ absl::StatusOr<Replay> ReplayPasses(const Schedule& schedule, bool combined,
   replay.end_us = begin_us;
   for (int rank = 0; rank < schedule.pp; ++rank) {
     replay.ranks.push_back(OrderOfPasses(schedule, rank, combined));
-    Work::Spend(8 * replay.ranks.back().size());
+    Work::Spend(kPassCosts * replay.ranks.back().size());
     if (Work::Spent()) return absl::CancelledError("the timeline was ended before its end");
   }
   Replayer replayer(schedule, lengths, hop);

@@ -99,8 +99,9 @@ struct Timeline {
   std::vector<std::string> notes;
 };
 
-// Passes that are replayed at most, of all ranks: what a step of 1,024 ranks and 1,000 microbatches has.
-inline constexpr int64_t kMaxTimelinePasses = int64_t{1} << 21;
+// Passes that are replayed at most, of all ranks: what a step of PP 64, VPP 4 and 1,024 microbatches has. Each takes
+// some 80 bytes, all together 42 MiB.
+inline constexpr int64_t kMaxTimelinePasses = int64_t{1} << 19;
 
 // Replays the step of a candidate. `plan.stages` must be set.
 // FAILED_PRECONDITION: there is no forecast, or the schedule is too long to replay or never ends. INVALID_ARGUMENT: a
