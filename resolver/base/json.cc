@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "rapidjson/encodedstream.h"
 #include "rapidjson/error/en.h"
 #include "rapidjson/memorystream.h"
@@ -21,10 +22,12 @@ using rapidjson::SizeType;
 constexpr unsigned kFlags =
     rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag | rapidjson::kParseNumbersAsStringsFlag;
 
-// Passes on what is read, with numbers in the place of their text.
-class Numbers {
+// Passes on what is read, with numbers in the place of their text, as far as it is not too deep.
+class Values {
  public:
-  explicit Numbers(rapidjson::Document* to) : to_(to) {}
+  explicit Values(rapidjson::Document* to) : to_(to) {}
+
+  bool too_deep() const { return depth_ > kMaxJsonDepth; }
 
   bool RawNumber(const char* text, SizeType size, bool) {
     const absl::string_view number(text, size);
@@ -43,10 +46,10 @@ class Numbers {
   bool Bool(bool value) { return to_->Bool(value); }
   bool String(const char* text, SizeType size, bool copy) { return to_->String(text, size, copy); }
   bool Key(const char* text, SizeType size, bool copy) { return to_->Key(text, size, copy); }
-  bool StartObject() { return to_->StartObject(); }
-  bool EndObject(SizeType members) { return to_->EndObject(members); }
-  bool StartArray() { return to_->StartArray(); }
-  bool EndArray(SizeType items) { return to_->EndArray(items); }
+  bool StartObject() { return Enter() && to_->StartObject(); }
+  bool EndObject(SizeType members) { return Leave() && to_->EndObject(members); }
+  bool StartArray() { return Enter() && to_->StartArray(); }
+  bool EndArray(SizeType items) { return Leave() && to_->EndArray(items); }
   // With numbers as text there are none.
   bool Int(int) { return false; }
   bool Uint(unsigned) { return false; }
@@ -55,25 +58,39 @@ class Numbers {
   bool Double(double) { return false; }
 
  private:
+  bool Enter() { return ++depth_ <= kMaxJsonDepth; }
+  bool Leave() {
+    --depth_;
+    return true;
+  }
+
   rapidjson::Document* to_;
+  int depth_ = 0;
 };
+
+std::string WhatIsWrong(rapidjson::ParseErrorCode code, bool too_deep) {
+  if (too_deep) return absl::StrCat("Nested more than ", kMaxJsonDepth, " deep.");
+  // What the values themselves refuse is else a number.
+  if (code == rapidjson::kParseErrorTermination) return "Number too big to be stored in double.";
+  return rapidjson::GetParseError_En(code);
+}
 
 template <unsigned flags>
 std::optional<JsonFault> Read(absl::string_view text, rapidjson::Document* document) {
   rapidjson::ParseResult result;
+  bool too_deep = false;
   const auto parse = [&](rapidjson::Document& to) {
     rapidjson::MemoryStream memory(text.data(), text.size());
     rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> stream(memory);
     rapidjson::Reader reader;
-    Numbers numbers(&to);
-    result = reader.Parse<flags>(stream, numbers);
+    Values values(&to);
+    result = reader.Parse<flags>(stream, values);
+    too_deep = values.too_deep();
     return !result.IsError();
   };
   document->Populate(parse);
   if (!result.IsError()) return std::nullopt;
-  const bool number = result.Code() == rapidjson::kParseErrorTermination;
-  return JsonFault{result.Offset(), number ? "Number too big to be stored in double."
-                                           : std::string(rapidjson::GetParseError_En(result.Code()))};
+  return JsonFault{result.Offset(), WhatIsWrong(result.Code(), too_deep)};
 }
 
 }  // namespace

@@ -101,9 +101,21 @@ TEST(Json, QuotesWhatItReadsBack) {
   EXPECT_EQ(Read(JsonQuoted(text)).GetString(), text);
 }
 
-TEST(Json, NestingTakesNoStack) {
-  EXPECT_NE(FaultOf(std::string(1'000'000, '[')), "");
-  EXPECT_EQ(FaultOf(absl::StrCat(std::string(1'000'000, '['), std::string(1'000'000, ']'))), "");
+// 4 MB of brackets took 230 MiB.
+TEST(Json, NestingHasABound) {
+  const auto nested = [](absl::string_view open, absl::string_view close, int depth) {
+    std::string text;
+    for (int i = 0; i < depth; ++i) absl::StrAppend(&text, open);
+    absl::StrAppend(&text, "1");
+    for (int i = 0; i < depth; ++i) absl::StrAppend(&text, close);
+    return text;
+  };
+  EXPECT_EQ(FaultOf(nested("[", "]", kMaxJsonDepth)), "");
+  EXPECT_EQ(FaultOf(nested("{\"a\":", "}", kMaxJsonDepth)), "");
+  EXPECT_EQ(FaultOf(nested("[", "]", kMaxJsonDepth + 1)), "100: Nested more than 100 deep.");
+  EXPECT_EQ(FaultOf(nested("{\"a\":", "}", kMaxJsonDepth + 1)), "500: Nested more than 100 deep.");
+  EXPECT_EQ(FaultOf(std::string(1'000'000, '[')), "100: Nested more than 100 deep.");
+  EXPECT_EQ(FaultOf(nested("[[],", "]", kMaxJsonDepth - 1)), "");  // depth, not count
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ absl::string_view ModeWord(Mode mode) {
 absl::Status ParseAdmissionReview(absl::string_view json, AdmissionRequest* request) {
   rapidjson::Document document;
   if (const auto fault = ReadJson(json, JsonNumbers::kFinite, &document); fault.has_value()) {
-    return absl::InvalidArgumentError(absl::StrCat("not JSON: fault at byte ", fault->offset));
+    return absl::InvalidArgumentError(absl::StrCat("not JSON: fault at byte ", fault->offset, ": ", fault->what));
   }
   if (Text(document, "kind") != "AdmissionReview" || Text(document, "apiVersion") != "admission.k8s.io/v1") {
     return absl::InvalidArgumentError("must be kind AdmissionReview of admission.k8s.io/v1");
