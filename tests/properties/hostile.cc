@@ -163,10 +163,70 @@ std::string Merged(const Language& language, size_t bytes, Random* random) {
   return text;
 }
 
+// Variables of every kind, many thousands of them, and a command in loops that may meet them all each time.
+std::string Crowded(const Language& language, size_t bytes, Random* random) {
+  struct Kind {
+    absl::string_view opening, before, behind, closing;  // `before`, a number, `behind`, for each variable
+  };
+  static constexpr Kind kKinds[] = {{"export", " A", "=", "\n"},
+                                    {"export", " A", "=x", "\n"},
+                                    {"", "export V", "=1\n", ""},
+                                    {"", "V", "=1\n", ""},
+                                    {"", "A", "= ", ""},  // in front of the command
+                                    {"declare -A m=(", "[k", "]=v ", ")\n"},
+                                    {"declare -A m\n", "m[k", "]=x\n", ""},
+                                    {"", "m[-", "]+=x\n", ""},
+                                    {"a=(", "w", " ", ")\n"},
+                                    {"f() { :; }\n", "local L", "=1\n", ""},
+                                    {"", "read r", "\n", ""},
+                                    {"", "export $((A", "=1))\n", ""}};
+  static constexpr absl::string_view kCommands[] = {
+      "a.py --bf16",
+      "python pretrain_gpt.py --num-layers 32",
+      "bash -c 'a.py --bf16'",
+      "torchrun --nproc-per-node 8 a.py --bf16",
+      "srun -n 8 a.py --bf16",
+      "ray job submit --runtime-env-json='{\"env_vars\":{\"A\":\"1\"}}' -- a.py --x",
+      "export B=$i; a.py --bf16",
+      "( : )",
+      "( B=1; a.py --bf16 )",
+      "x=$(seq 1 1000)",
+      "x=${!V*}",
+      "x=${#m[@]}",
+      "m[$i]=1",
+      "unset A1",
+      "local B=1",
+      "export B$i=1",
+      "f"};
+  // What is much is the variables, the commands, or both.
+  const size_t of_variables = bytes / 8 * Below(9, random);
+  const Kind& kind = kKinds[Below(std::size(kKinds), random)];
+  std::string text(kind.opening);
+  for (int i = 0; text.size() < of_variables; ++i) absl::StrAppend(&text, kind.before, i, kind.behind);
+  absl::StrAppend(&text, kind.closing);
+  const absl::string_view command = kCommands[Below(std::size(kCommands), random)];
+  const size_t loops = Below(4, random);
+  const std::string items = Repeated("1 ", 2 * (1 + Below(100, random)));
+  std::string end;
+  for (size_t loop = 0; loop < loops; ++loop) {
+    absl::StrAppend(&text, "for i", loop == 0 ? "" : absl::StrCat(loop), " in ", items, "; do ");
+    absl::StrAppend(&end, "; done");
+  }
+  const size_t rest = text.size() < bytes ? bytes - text.size() : 0;
+  if (loops == 0) {
+    absl::StrAppend(&text, Repeated(absl::StrCat(command, "\n"), rest));
+  } else {
+    absl::StrAppend(&text, command, end, "\n");
+  }
+  if (Below(2, random) == 0) absl::StrAppend(&text, AnySeed(language, random));
+  return text;
+}
+
 using Way = std::string (*)(const Language&, size_t bytes, Random*);
 
 Way WellFormed(const Language& language) {
   if (language.name == "json") return Grown;
+  if (language.name == "shell") return Crowded;
   return language.name == "wire" ? Merged : nullptr;
 }
 
@@ -182,7 +242,8 @@ std::string HostileText(const Language& language, size_t max_bytes, Random* rand
     bytes += Below(bytes, random);
   }
   std::string text;
-  // Of a language in which a word out of place ends the reading at once, every other text is well-formed.
+  // Of a language in which a word out of place ends the reading at once, or few words mean anything where they fall,
+  // every other text is well-formed.
   if (const Way way = WellFormed(language); way != nullptr && Below(2, random) == 0) {
     text = way(language, bytes - bytes / 8, random);  // with room for the text that is read
     if (text.size() <= max_bytes) return text;
