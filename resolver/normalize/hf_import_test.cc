@@ -235,9 +235,9 @@ TEST(HfImport, SurvivesAnyTypeInAnyField) {
 TEST(HfImport, RefusesHostileFiles) {
   EXPECT_NE(Fault(std::string(kMaxHfConfigBytes + 1, ' ')).find("262145 bytes; it may have at most 262144"),
             std::string::npos);
-  EXPECT_NE(Fault(std::string(200000, '[')).find("offset 200000"), std::string::npos);
+  EXPECT_NE(Fault(std::string(200000, '[')).find("offset 100 of 200000: Nested more than 100"), std::string::npos);
   std::string deep = "{\"architectures\": " + std::string(100000, '[') + std::string(100000, ']') + "}";
-  EXPECT_NE(Fault(deep).find("$.architectures"), std::string::npos);
+  EXPECT_NE(Fault(deep).find("Nested more than 100 deep"), std::string::npos);
   EXPECT_EQ(Fault("{\"architectures\": [\"MixtralForCausalLM\"], \"rope_theta\": 0." + std::string(16000, '0') + "25}")
                 .find("not readable"),
             std::string::npos);  // RapidJSON's own reading of it ends the process
