@@ -136,7 +136,9 @@ class Reader {
     TakeLauncher(words.first(script));
     const std::optional<EnvVars> vars = ReadRuntimeEnv(words.first(script));
     out_.vars_elsewhere = !vars.has_value();
-    for (const auto& [name, value] : vars.value_or(EnvVars())) exports_.Set(name, value);
+    for (const auto& [name, value] : vars.value_or(EnvVars())) {
+      if (!exports_.Set(name, value)) state_.NoteTooManyExports();
+    }
     exports_.Mark();
     out_.script = words[script].value.text;
     if (command) {

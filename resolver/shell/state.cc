@@ -80,8 +80,9 @@ int TracedText::FirstOffset(int otherwise) const {
 
 // ---- what it exports
 
-void ShellExports::Set(const std::string& name, std::string value) {
+bool ShellExports::Set(const std::string& name, std::string value) {
   Work::Spend(kShellLookupCosts + value.size());
+  if (vars_.size() >= kMaxShellExports && vars_.count(name) == 0) return false;
   const auto [entry, added] = vars_.try_emplace(name);
   if (added) Work::Spend(kShellVariableCosts);
   if (marked_) {
@@ -89,6 +90,7 @@ void ShellExports::Set(const std::string& name, std::string value) {
     before_.try_emplace(name, added ? std::nullopt : std::make_optional(std::move(entry->second)));
   }
   entry->second = std::move(value);
+  return true;
 }
 
 void ShellExports::Mark() {
@@ -236,7 +238,13 @@ void ShellState::Changed(const std::string& name, ShellWords* items, int offset)
 
 void ShellState::Publish(const std::string& name, const ShellWords& items) {
   if (items.size() != 1 || items.front().value.unknown() || !exported_.contains(name)) return;
-  exports_->Set(name, items.front().value.text);
+  if (!exports_->Set(name, items.front().value.text)) NoteTooManyExports();
+}
+
+void ShellState::NoteTooManyExports() {
+  if (std::exchange(exports_noted_, true)) return;
+  Note(-1, "input.limit", Severity::kError, "a script that exports too many variables",
+       absl::StrCat("at most ", kMaxShellExports, " exported variables are read"));
 }
 
 bool ShellState::CountExpansion(const ShellWords& values) {

@@ -20,6 +20,8 @@ inline constexpr size_t kMaxExpandedBytes = size_t{1} << 18;  // of one variable
 inline constexpr size_t kShellWordCosts = 64;     // in units of base/work.h, beside its bytes: to read, make or copy it
 inline constexpr size_t kShellLookupCosts = 128;  // to look for a variable among many thousands
 inline constexpr size_t kShellVariableCosts = 512;  // one more variable: its name, its place in a map, and their end
+// Exported ones that are read: as many as a question may state. A repair copies them for every change that it tries.
+inline constexpr size_t kMaxShellExports = 1024;
 // What a finding about the script as such points at: upstream's own reading of the command line.
 inline constexpr absl::string_view kScriptSource = "Megatron-LM:megatron/training/arguments.py:117";
 
@@ -56,9 +58,9 @@ using WordSpan = absl::Span<const ShellWord>;
 // what a mark costs is no more than what was exported since the last one.
 class ShellExports {
  public:
-  void Set(const std::string& name, std::string value);
-  void Mark();           // what is exported from now on comes too late
-  EnvVars TakeMarked();  // as of the last mark; there was none: as of now
+  bool Set(const std::string& name, std::string value);  // false: one more than kMaxShellExports
+  void Mark();                                           // what is exported from now on comes too late
+  EnvVars TakeMarked();                                  // as of the last mark; there was none: as of now
 
  private:
   EnvVars vars_;
@@ -86,6 +88,7 @@ class ShellState {
   static bool IsUnknownAsAWhole(absl::string_view name, const ShellWords& items);  // how many there are too
   void Unset(const std::string& name);
   void Export(const std::string& name);
+  void NoteTooManyExports();
 
   // Variables that are made local between EnterScope and LeaveScope are afterwards what they were before. Outside of
   // any scope, Localize does nothing.
@@ -125,7 +128,7 @@ class ShellState {
   absl::flat_hash_set<std::string> exported_;
   absl::flat_hash_set<std::string> noted_;
   size_t expanded_ = 0;
-  bool limit_noted_ = false, doubtful_ = false, assume_unset_ = false, assumption_ = false;
+  bool limit_noted_ = false, exports_noted_ = false, doubtful_ = false, assume_unset_ = false, assumption_ = false;
 };
 
 // While it lives, what is set nowhere counts as empty.
