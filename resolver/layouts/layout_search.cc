@@ -1,6 +1,7 @@
 #include "resolver/layouts/layout_search.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -82,25 +83,24 @@ bool MaySplit(const LayoutSearch& s) {
   return !s.question.layout.even_stages && s.config.origin(K::pipeline_model_parallel_layout) != Origin::kAbsent;
 }
 
-std::vector<const StageLayout*> StagesFor(LayoutSearch* s, int pp, int vpp) {
-  auto& known = s->stages[{pp, vpp}];
-  if (known.empty() && s->own_split) {
-    Config config = s->config;
+std::vector<std::shared_ptr<const StageLayout>> StagesFor(const LayoutSearch& s, int pp, int vpp) {
+  std::vector<std::shared_ptr<const StageLayout>> splits;
+  const auto add = [&](StageLayout stages) {
+    KeepSteadyPasses(&stages);
+    splits.push_back(std::make_shared<const StageLayout>(std::move(stages)));
+  };
+  if (s.own_split) {
+    Config config = s.config;
     config.Set(K::pipeline_model_parallel_size, Value(pp), Origin::kCaller);
     config.Set(K::virtual_pipeline_model_parallel_size, vpp > 1 ? Value(vpp) : Value(), Origin::kCaller);
-    known.push_back(std::make_unique<StageLayout>(StagesOf(s->shape, config)));
-  } else if (known.empty()) {
-    const double tail = TailLayers(s->work);
-    for (const std::vector<int64_t>& sizes : StageSplits(s->shape.num_layers, s->shape.mtp_depths, pp, vpp, tail)) {
-      if (!known.empty() && sizes.front() < s->question.layout.first_stage_layers) continue;
-      known.push_back(std::make_unique<StageLayout>(StagesOfSizes(s->shape, pp, vpp, sizes)));
-      if (!MaySplit(*s)) break;
-    }
+    add(StagesOf(s.shape, config));
+    return splits;
   }
-  std::vector<const StageLayout*> splits;
-  for (const std::unique_ptr<StageLayout>& stages : known) {
-    KeepSteadyPasses(stages.get());
-    splits.push_back(stages.get());
+  const double tail = TailLayers(s.work);
+  for (const std::vector<int64_t>& sizes : StageSplits(s.shape.num_layers, s.shape.mtp_depths, pp, vpp, tail)) {
+    if (!splits.empty() && sizes.front() < s.question.layout.first_stage_layers) continue;
+    add(StagesOfSizes(s.shape, pp, vpp, sizes));
+    if (!MaySplit(s)) break;
   }
   return splits;
 }
@@ -160,7 +160,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
     }
     return base;
   };
-  q.stages = [s](int pp, int vpp) { return StagesFor(s, pp, vpp); };
+  q.stages = [s](int pp, int vpp) { return StagesFor(*s, pp, vpp); };
   return absl::OkStatus();
 }
 

@@ -3,11 +3,7 @@
 #pragma once
 
 #include <array>
-#include <map>
-#include <memory>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "resolver/estimate/memory.h"
@@ -24,9 +20,8 @@ struct LayoutSearch {
   ModelWork work;
   LayoutSizes given;                // by the question; 0: open
   std::array<Candidate, 16> bases;  // by which of TP, PP, CP and EP, where they are open, are more than one
-  std::map<std::pair<int, int>, std::vector<std::unique_ptr<StageLayout>>> stages;
-  Config config;           // with the plainest layout
-  bool own_split = false;  // the caller says how the layers are split
+  Config config;                    // with the plainest layout
+  bool own_split = false;           // the caller says how the layers are split
   SearchQuestion question;
 };
 

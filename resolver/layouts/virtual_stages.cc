@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -50,11 +51,13 @@ VirtualStageSearch::VirtualStageSearch(const NormalizedIntent& intent) {
   if (!VirtualStagesAreOpen(intent)) return;
   open_ = PrepareSearch(WithGivenSizes(intent), &search_).ok() && search_.question.rates.known;
   search_.question.keep = kMostFound;
-  // As it will be executed: another split of the layers is a word of its own.
-  search_.question.stages = [all = search_.question.stages](int pp, int vpp) {
-    std::vector<const StageLayout*> splits = all(pp, vpp);
-    if (splits.size() > 1) splits.resize(1);
-    return splits;
+  // As it will be executed: another split of the layers is a word of its own. One of each size at most, for all of the
+  // searches.
+  search_.question.stages = [this, all = search_.question.stages](int pp, int vpp) {
+    std::vector<std::shared_ptr<const StageLayout>>& known = stages_[{pp, vpp}];
+    if (known.empty()) known = all(pp, vpp);
+    if (known.size() > 1) known.resize(1);
+    return known;
   };
   exchanges_ = search_.question.execution.exchanges;
   recomputes_ = search_.question.execution.recomputes;

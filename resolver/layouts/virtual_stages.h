@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "resolver/layouts/layout_search.h"
@@ -34,6 +37,7 @@ class VirtualStageSearch {
   std::vector<int64_t> Ranked(const Candidate& as, bool leave_room);
   bool open_ = false;
   LayoutSearch search_;
+  std::map<std::pair<int, int>, std::vector<std::shared_ptr<const StageLayout>>> stages_;  // by PP and VPP
   // Of the question, before it is asked as in a plan.
   std::vector<Exchange> exchanges_;  // all that are open
   std::vector<Recompute> recomputes_;

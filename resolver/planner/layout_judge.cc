@@ -4,6 +4,8 @@
 #include <cmath>
 #include <memory>
 
+#include "resolver/planner/pipelines.h"
+
 namespace flightplan {
 
 LayoutJudge::LayoutJudge(const SearchQuestion& question, bool counts, OfUse of_use)
@@ -103,7 +105,7 @@ std::vector<LayoutJudge::OpenFamily> LayoutJudge::OpenFamilies(const Layout& lay
   for (const Family& family : families_) {
     if (!counts_) {
       open.push_back({&family, std::nullopt});
-    } else if (!bounds_.CannotFit(layout.sizes, *layout.split->stages, family)) {
+    } else if (!bounds_.CannotFit(layout.sizes, *layout.stages, family)) {
       open.push_back({&family, false});
     }
   }
@@ -112,7 +114,7 @@ std::vector<LayoutJudge::OpenFamily> LayoutJudge::OpenFamilies(const Layout& lay
 
 bool LayoutJudge::Forbidden(const Layout& layout, OpenFamily* open) const {
   if (!open->forbidden.has_value()) {
-    open->forbidden = bounds_.CannotFit(layout.sizes, *layout.split->stages, *open->family);
+    open->forbidden = bounds_.CannotFit(layout.sizes, *layout.stages, *open->family);
   }
   return *open->forbidden;
 }
@@ -149,7 +151,7 @@ bool LayoutJudge::AddFaster(const Layout& layout, double best, Candidate* c, Com
 
 void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations,
                             Judgement* out) const {
-  Candidate c = CandidateAt(q_, layout.sizes, layout.split->stages);
+  Candidate c = CandidateAt(q_, layout.sizes, layout.stages);
   const int32_t given_layers = c.offload_layers;
   double best = std::nextafter(threshold, kNever);  // as good as the worst kept may rank before it
   const auto plain = Plain(layout, best, &c, combinations, out);
@@ -206,7 +208,7 @@ void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<
 
 void LayoutJudge::JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,
                               Judgement* out) const {
-  Candidate c = CandidateAt(q_, layout.sizes, layout.split->stages);
+  Candidate c = CandidateAt(q_, layout.sizes, layout.stages);
   const int32_t given_layers = c.offload_layers;
   double best = std::nextafter(threshold, kNever);
   std::optional<Candidate> winner;
@@ -250,7 +252,8 @@ Judgement LayoutJudge::Judge(absl::Span<const Layout> layouts, double list_thres
                              const std::vector<FoundPlan>& best) const {
   Judgement out;
   std::vector<Combination> combinations = CombinationsOf(q_.execution);
-  for (const Layout& layout : layouts) {
+  StagesAtHand at_hand(q_);
+  for (Layout layout : layouts) {
     double threshold = std::min(list_threshold, ThresholdAmongAlike(layout.sizes, best));
     // Of the ways to split one layout's layers the best, and of equals the plainest.
     const bool other_split = !out.found.empty() && out.found.back().sizes == layout.sizes;
@@ -262,15 +265,20 @@ Judgement LayoutJudge::Judge(absl::Span<const Layout> layouts, double list_thres
     }
     if (layout.bound > threshold) {
       out.time_bound += executions_;
-    } else if (ByTime()) {
+      continue;
+    }
+    const std::shared_ptr<const StageLayout> stages = at_hand.Of(layout.sizes, *layout.split, layout.split_at);
+    layout.stages = stages.get();
+    if (ByTime()) {
       JudgeTime(layout, threshold / layout.caution, &combinations, &out);
-    } else if (q_.memory.capacity > 0 &&
-               bounds_.StaticBytes(layout.sizes, *layout.split->stages) > q_.memory.capacity) {
+    } else if (q_.memory.capacity > 0 && bounds_.StaticBytes(layout.sizes, *layout.stages) > q_.memory.capacity) {
       out.memory_bound += executions_;
     } else {
       JudgeMemory(layout, threshold, combinations, &out);
     }
-    if (other_split && out.found.size() > known) out.found.erase(out.found.end() - 2);
+    if (out.found.size() == known) continue;
+    out.found.back().candidate.stages = nullptr;  // the search sees to those that it returns
+    if (other_split) out.found.erase(out.found.end() - 2);
   }
   return out;
 }

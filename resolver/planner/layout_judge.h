@@ -15,10 +15,11 @@ namespace flightplan {
 
 struct Layout {
   LayoutSizes sizes;
-  size_t split_at = 0;           // among the ways to split its layers
-  const Split* split = nullptr;  // of the pipeline, which stays where it is
-  double caution = 1;            // of its sizes
-  double bound = 0;              // no execution is better: microseconds as they count, or bytes
+  size_t split_at = 0;                  // among the ways to split its layers
+  const Split* split = nullptr;         // of the pipeline, which stays where it is
+  const StageLayout* stages = nullptr;  // while it is judged
+  double caution = 1;                   // of its sizes
+  double bound = 0;                     // no execution is better: microseconds as they count, or bytes
 };
 
 // What a group of layouts came to, and what it took.

@@ -35,7 +35,7 @@ std::vector<RankLoad> SlowestLoads(const ModelWork& work, const StageLayout& sta
 }  // namespace
 
 Split SplitOf(const ModelWork& work, const StageLayout& stages) {
-  Split split{&stages, SlowestLoads(work, stages), {}};
+  Split split{SlowestLoads(work, stages), {}, nullptr};
   for (const RankContents& rank : stages.contents) {
     const RankLoad load = LoadOf(work, rank);
     for (size_t k = 0; k < load.size(); ++k) split.all[k] += load[k] * rank.ranks_alike;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "resolver/derive/candidate.h"
@@ -29,9 +30,9 @@ inline double Dot(const RankLoad& load, const RankLoad& us) {
 
 // What the bounds need of a way to cut the model into stages.
 struct Split {
-  const StageLayout* stages = nullptr;
-  std::vector<RankLoad> ranks;  // those that can be the slowest
-  RankLoad all{};               // of all ranks together
+  std::vector<RankLoad> ranks;              // those that can be the slowest
+  RankLoad all{};                           // of all ranks together
+  std::shared_ptr<const StageLayout> held;  // null: made again where they are needed (planner/pipelines.h)
 };
 Split SplitOf(const ModelWork& work, const StageLayout& stages);
 

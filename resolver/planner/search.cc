@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 #include "resolver/planner/layout_judge.h"
+#include "resolver/planner/pipelines.h"
 
 namespace flightplan {
 namespace {
@@ -17,11 +18,8 @@ constexpr size_t kBatch = 16;
 // Sizes looked at between two calls of `progress`, where most are pruned at once.
 constexpr int64_t kVisitsPerReport = 4096;
 
-struct Pipeline {
-  bool known = false;         // looked up before
-  RankLoad mean{};            // of all ranks, which is the same however the layers are split
-  std::vector<Split> splits;  // none: not legal
-};
+// Layouts of a group, which bounds what is found at a time: above what models of 130 layers have.
+constexpr size_t kMostOfAGroup = 2048;
 
 // Layouts that differ in their pipeline alone share the times of their layers.
 struct Group {
@@ -32,7 +30,10 @@ struct Group {
 class Searcher {
  public:
   explicit Searcher(const SearchQuestion& question)
-      : q_(question), executions_(static_cast<int64_t>(question.execution.size())), judge_(question, /*counts=*/true) {}
+      : q_(question),
+        executions_(static_cast<int64_t>(question.execution.size())),
+        judge_(question, /*counts=*/true),
+        pipelines_(question) {}
   SearchResult Run();
 
  private:
@@ -40,41 +41,28 @@ class Searcher {
   bool Better(const std::vector<FoundPlan>& a, const std::vector<FoundPlan>& b) const {
     return !a.empty() && (b.empty() || judge_.Score(a.front()) < judge_.Score(b.front()));
   }
-  const Pipeline& PipelineOf(int pp, int vpp);
   void Consider(const LayoutSizes& sizes, double threshold, bool count, std::optional<Floor>* floor);
   void Enumerate(const LayoutQuestion& question, double threshold, bool count);
   // False: the search is to stop.
   bool Report(double done, double best_us);
   void Keep(const FoundPlan& found, std::vector<FoundPlan>* best) const;
   void JudgeAll(bool count, std::vector<FoundPlan>* best);
+  void GiveStages(std::vector<FoundPlan>* plans);
 
   const SearchQuestion& q_;
   const int64_t executions_;
   const LayoutJudge judge_;
   std::vector<Layout> layouts_;
   std::vector<Group> groups_;
-  std::vector<std::vector<Pipeline>> pipelines_;  // by pp, then vpp
+  Pipelines pipelines_;
   SearchStatistics statistics_;
   int64_t work_ = 0;  // counted against the limit
 };
 
-const Pipeline& Searcher::PipelineOf(int pp, int vpp) {
-  const auto at = static_cast<size_t>(pp), of = static_cast<size_t>(vpp);
-  if (pipelines_.size() <= at) pipelines_.resize(at + 1);
-  if (pipelines_[at].size() <= of) pipelines_[at].resize(of + 1);
-  Pipeline& pipeline = pipelines_[at][of];
-  if (pipeline.known) return pipeline;
-  pipeline.known = true;
-  for (const StageLayout* stages : q_.stages(pp, vpp)) pipeline.splits.push_back(SplitOf(*q_.work, *stages));
-  if (pipeline.splits.empty()) return pipeline;
-  pipeline.mean = MeanLoad(*q_.work, *pipeline.splits.front().stages);
-  return pipeline;
-}
-
 // Sizes whose bound is below the threshold become layouts, one for each way to split the layers, the most promising
 // first: the others then fall at a glance.
 void Searcher::Consider(const LayoutSizes& sizes, double threshold, bool count, std::optional<Floor>* floor) {
-  const Pipeline& pipeline = PipelineOf(sizes.pp, sizes.vpp);
+  const Pipeline& pipeline = pipelines_.Of(sizes.pp, sizes.vpp);
   if (pipeline.splits.empty()) return;
   const Bounds& bounds = judge_.bounds();
   const int64_t candidates = static_cast<int64_t>(pipeline.splits.size()) * executions_;
@@ -103,7 +91,7 @@ void Searcher::Consider(const LayoutSizes& sizes, double threshold, bool count, 
     const Split& split = pipeline.splits[i];
     const double bound = judge_.ByTime() ? above(SlowestUs(split, (*floor)->whole)) : 0;
     if (bound <= threshold) {
-      layouts_.push_back({sizes, i, &split, caution, bound});
+      layouts_.push_back({sizes, i, &split, nullptr, caution, bound});
     } else if (count) {
       statistics_.time_bound += executions_;
     }
@@ -122,13 +110,17 @@ void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool 
   const auto close_group = [&] {
     if (layouts_.size() > begin) groups_.push_back({begin, layouts_.size(), kNever});
     begin = layouts_.size();
-    floor.reset();
   };
   VisitLayouts(
-      *q_.shape, question, [&](const LayoutSizes&) { close_group(); },
+      *q_.shape, question,
+      [&](const LayoutSizes&) {
+        close_group();
+        floor.reset();
+      },
       [&](const LayoutSizes& sizes) {
         ++work_;
         if (++visited % kVisitsPerReport == 0 && !Report(0, 0)) return false;
+        if (layouts_.size() >= begin + kMostOfAGroup) close_group();
         Consider(sizes, threshold, count, &floor);
         if (layouts_.size() >= kMaxLayouts) statistics_.cut = true;
         return layouts_.size() < kMaxLayouts;
@@ -136,8 +128,11 @@ void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool 
   close_group();
   if (!judge_.ByTime()) {
     q_.parallel(layouts_.size(), [&](size_t from, size_t to) {
+      StagesAtHand at_hand(q_);
       for (size_t i = from; i < to; ++i) {
-        layouts_[i].bound = judge_.bounds().StaticBytes(layouts_[i].sizes, *layouts_[i].split->stages);
+        Layout& layout = layouts_[i];
+        const auto stages = at_hand.Of(layout.sizes, *layout.split, layout.split_at);
+        layout.bound = judge_.bounds().StaticBytes(layout.sizes, *stages);
       }
     });
   }
@@ -208,6 +203,20 @@ void Searcher::JudgeAll(bool count, std::vector<FoundPlan>* best) {
   }
 }
 
+// Plans of one pipeline share its stages.
+void Searcher::GiveStages(std::vector<FoundPlan>* plans) {
+  StagesAtHand at_hand(q_);
+  for (auto plan = plans->begin(); plan != plans->end(); ++plan) {
+    const auto same = std::find_if(plans->begin(), plan, [&](const FoundPlan& other) {
+      return std::tie(other.sizes.pp, other.sizes.vpp, other.split) ==
+             std::tie(plan->sizes.pp, plan->sizes.vpp, plan->split);
+    });
+    const Split& split = pipelines_.Of(plan->sizes.pp, plan->sizes.vpp).splits[plan->split];
+    plan->stages = same != plan ? same->stages : at_hand.Of(plan->sizes, split, plan->split);
+    plan->candidate.stages = plan->stages.get();
+  }
+}
+
 SearchResult Searcher::Run() {
   SearchResult result;
   double threshold = kNever;
@@ -229,6 +238,7 @@ SearchResult Searcher::Run() {
     if (!statistics_.stopped) JudgeAll(/*count=*/true, &result.plans);
   }
   if (statistics_.stopped && Better(usual, result.plans)) result.plans.swap(usual);
+  GiveStages(&result.plans);
   result.statistics = statistics_;
   return result;
 }
@@ -245,7 +255,7 @@ std::optional<FoundPlan> SearchExecutions(const SearchQuestion& question, const 
   std::vector<Combination> combinations = CombinationsOf(question.execution);
   Judgement out;
   LayoutJudge(question, /*counts=*/false, of_use)
-      .JudgeTime({sizes, 0, &split, 1, 0}, std::nextafter(limit_us, 0.0), &combinations, &out);
+      .JudgeTime({sizes, 0, &split, &stages, 1, 0}, std::nextafter(limit_us, 0.0), &combinations, &out);
   if (out.found.empty()) return std::nullopt;
   return out.found.front();
 }

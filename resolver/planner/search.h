@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct SearchProgress {
   double best_us = 0;     // 0: none yet
 };
 
+// What one search holds of its pipelines: several times what models of 130 layers have on any number of GPUs.
+inline constexpr size_t kMaxStageBytes = size_t{48} << 20;
+
 struct SearchQuestion {
   const ModelShape* shape = nullptr;
   const ModelWork* work = nullptr;
@@ -44,14 +48,16 @@ struct SearchQuestion {
   ExecutionSpace execution;
   // Everything that the search does not vary, for these sizes; sizes, stages and execution are overwritten.
   std::function<Candidate(const LayoutSizes&)> base;
-  // Ways to give the layers to the stages, the plainest first, the same objects for the same sizes; none: the sizes are
-  // not legal. Called from the thread that searches.
-  std::function<std::vector<const StageLayout*>(int pp, int vpp)> stages;
+  // Ways to give the layers to the stages, the plainest first, the same for the same sizes; none: the sizes are not
+  // legal. Called from every thread of `parallel`, and again for what the search has no room to hold.
+  std::function<std::vector<std::shared_ptr<const StageLayout>>(int pp, int vpp)> stages;
   SearchObjective objective = SearchObjective::kStepTime;
   // By time: what is outside the evidence ranks as if it took longer (planner/caution.h). Empty: by time alone.
   std::optional<CautionContext> caution;
   double room = 1;   // share of the memory's capacity that a candidate's forecast may fill (kRoom of estimate/memory.h)
   size_t keep = 64;  // layouts to return
+  // Bytes of stages to hold; the others are made again where a layout with them is judged. The answer is the same.
+  size_t stage_bytes = kMaxStageBytes;
   // Of layouts that differ in VPP and micro-batch alone, the most to return: a list of the best few is of little use
   // where all are one mapping of the model on the GPUs. 0: no limit.
   size_t keep_alike = 0;
@@ -68,6 +74,7 @@ struct FoundPlan {
   LayoutSizes sizes;
   size_t split = 0;  // which of SearchQuestion::stages
   Candidate candidate;
+  std::shared_ptr<const StageLayout> stages;  // the candidate's; null where they are the caller's
   StepForecast step;
   Band memory;  // of the fullest stage
   FitVerdict fit = FitVerdict::kUnknown;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/derive/pipeline.h"
+#include "resolver/planner/pipelines.h"
 
 namespace flightplan {
 namespace {
@@ -18,7 +20,6 @@ namespace {
 struct Setting {
   ModelShape shape;
   ModelWork work;
-  std::map<std::pair<int, int>, std::vector<StageLayout>> stages;
   SearchQuestion question;
 
   Setting(const char* model, const char* gpu, int64_t gpus, int64_t batch, double gib) {
@@ -42,16 +43,11 @@ struct Setting {
       return c;
     };
     question.stages = [this](int pp, int vpp) {
-      std::vector<StageLayout>& known = stages[{pp, vpp}];
-      if (known.empty()) {
-        const double tail = TailLayers(work);
-        for (const std::vector<int64_t>& sizes : StageSplits(shape.num_layers, shape.mtp_depths, pp, vpp, tail)) {
-          known.push_back(StagesOfSizes(shape, pp, vpp, sizes));
-        }
+      std::vector<std::shared_ptr<const StageLayout>> splits;
+      for (const std::vector<int64_t>& sizes :
+           StageSplits(shape.num_layers, shape.mtp_depths, pp, vpp, TailLayers(work))) {
+        splits.push_back(std::make_shared<const StageLayout>(StagesOfSizes(shape, pp, vpp, sizes)));
       }
-      std::vector<const StageLayout*> splits;
-      splits.reserve(known.size());
-      for (const StageLayout& split : known) splits.push_back(&split);
       return splits;
     };
     question.keep = 8;
@@ -111,8 +107,8 @@ Ranked BruteForce(Setting& s) {
     c.seq_length = q.layout.seq_length;
     c.sequence_parallel = sizes.tp > 1;
     double best = std::numeric_limits<double>::infinity();
-    for (const StageLayout* stages : q.stages(sizes.pp, sizes.vpp)) {
-      c.stages = stages;
+    for (const std::shared_ptr<const StageLayout>& stages : q.stages(sizes.pp, sizes.vpp)) {
+      c.stages = stages.get();
       best = std::min(best, BestExecution(s, sizes, c));
     }
     if (best < std::numeric_limits<double>::infinity()) ranked.emplace_back(best, sizes);
@@ -224,6 +220,52 @@ TEST(Search, AnswersTheSameHoweverTheWorkIsSplit) {
   ExpectSame(Found(setting.question), in_order);
 }
 
+// What there is no room for is made again, where a layout with it is judged and for what is found.
+TEST(Search, AnswersTheSameHoweverLittleItHolds) {
+  for (const SearchObjective objective : {SearchObjective::kStepTime, SearchObjective::kMemoryHeadroom}) {
+    Setting setting("deepseek-v2-lite", "h100", 4, 4, 79);
+    setting.question.objective = objective;
+    const Ranked held = Found(setting.question);
+    setting.question.stage_bytes = 0;
+    const SearchResult again = Search(setting.question);
+    ExpectSame(Found(setting.question), held);
+    for (const FoundPlan& plan : again.plans) {
+      ASSERT_EQ(plan.candidate.stages, plan.stages.get());
+      EXPECT_EQ(plan.stages->chunks, setting.question.stages(plan.sizes.pp, plan.sizes.vpp)[plan.split]->chunks);
+    }
+  }
+}
+
+// 1,200 layers on 55,440 GPUs have pipelines of some 160 MiB.
+TEST(Pipelines, HoldNoMoreThanTheirBytes) {
+  Setting setting("deepseek-v3", "h100", 55'440, 55'440, 79);
+  ModelSpec deep = **Catalog::Builtin()->FindModel("deepseek-v3");
+  deep.num_layers = 1200;
+  deep.moe_layer_freq.assign(1200, 1);
+  setting.shape = *MakeShape(deep);
+  setting.work = WorkOf(setting.shape);
+  size_t alive = 0, most = 0;
+  setting.question.stages = [&, all = setting.question.stages](int pp, int vpp) {
+    std::vector<std::shared_ptr<const StageLayout>> splits;
+    for (const std::shared_ptr<const StageLayout>& stages : all(pp, vpp)) {
+      const size_t bytes = stages->chunks.size() * sizeof(ChunkContents);
+      alive += bytes;
+      most = std::max(most, alive);
+      splits.emplace_back(stages.get(), [&alive, bytes, stages](const StageLayout*) { alive -= bytes; });
+    }
+    return splits;
+  };
+  Pipelines pipelines(setting.question);
+  size_t made = 0;
+  for (const LayoutSizes& sizes : LegalLayouts(setting.shape, setting.question.layout, 1500)) {
+    for (const Split& split : pipelines.Of(sizes.pp, sizes.vpp).splits) made += split.held == nullptr ? 1 : 0;
+  }
+  EXPECT_GT(made, 0U);  // not held
+  EXPECT_LE(pipelines.stage_bytes(), kMaxStageBytes);
+  EXPECT_LE(pipelines.load_bytes(), kMaxLoadBytes);
+  EXPECT_LE(most, kMaxStageBytes + 4 * 1202 * sizeof(ChunkContents));  // and those at hand
+}
+
 TEST(Search, KeepsWhatIsGiven) {
   Setting setting("qwen3-30b-a3b", "h100", 32, 128, 79);
   setting.question.layout.wish = {.tp = 2, .pp = 2, .ep = 8};
@@ -283,7 +325,8 @@ TEST(SearchExecutions, LeavesOutWhatIsOfNoUse) {
   Setting s("qwen3-30b-a3b", "h100-sxm", 16, 256, 60);
   s.question.execution.exchanges.resize(1);
   const LayoutSizes sizes{1, 2, 2, 1, 8, 1, 1};
-  const StageLayout& stages = *s.question.stages(2, 2).front();
+  const std::shared_ptr<const StageLayout> held = s.question.stages(2, 2).front();
+  const StageLayout& stages = *held;
   const auto find = [&](const SearchQuestion& question, const OfUse& of_use) {
     return SearchExecutions(question, sizes, stages, std::numeric_limits<double>::max(), of_use);
   };
