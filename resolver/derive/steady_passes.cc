@@ -8,12 +8,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "resolver/base/work.h"
+
 namespace flightplan {
 namespace {
 
 // Beyond any pipeline that somebody ran; what has more is taken to be even.
 constexpr size_t kMostKinds = 16;
 constexpr int64_t kMostSteps = 1 << 16;  // ranks of all slots
+// In units of base/work.h; a slot is told from those before it.
+constexpr size_t kWorkOfChunk = 4, kWorkOfRankInSlot = 2, kWorkOfSlot = 32, kWorkOfPair = 8;
 
 // A chunk that holds no more of anything than another.
 bool Covers(const RankContents& a, const RankContents& b) {
@@ -36,6 +41,7 @@ struct Kinds {
 
 bool FindKinds(const StageLayout& layout, Kinds* kinds) {
   std::array<const ChunkContents*, kMostKinds> first{};  // of each kind
+  Work::Spend(kWorkOfChunk * layout.chunks.size());
   kinds->of.reserve(layout.chunks.size());
   kinds->chunks.reserve(kMostKinds);
   size_t kind = 0;
@@ -79,6 +85,10 @@ class PairSet {
       }
     }
   }
+  template <class H>
+  friend H AbslHashValue(H hash, const PairSet& set) {
+    return H::combine(std::move(hash), set.words_);
+  }
   friend bool operator==(const PairSet& a, const PairSet& b) {
     uint64_t differ = 0;
     for (size_t i = 0; i < a.words_.size(); ++i) differ |= a.words_[i] ^ b.words_[i];
@@ -93,6 +103,7 @@ class PairSet {
 // slot later, and a forward that is ahead by the passes of its warm-up.
 std::vector<PairSet> PairsBySlot(const StageLayout& layout, const Kinds& kinds) {
   const int pp = layout.pp, vpp = layout.vpp, cycle = pp * vpp;
+  Work::Spend(kWorkOfRankInSlot * static_cast<size_t>(cycle) * static_cast<size_t>(pp));
   std::vector<PairSet> slots(static_cast<size_t>(cycle));
   const auto kind_of = [&](int chunk, int rank) {
     return size_t{kinds.of[static_cast<size_t>(chunk) * static_cast<size_t>(pp) + static_cast<size_t>(rank)]};
@@ -136,22 +147,47 @@ std::vector<PairSet> CoveringPairs(const Kinds& kinds) {
 PairSet LongestOf(const PairSet& set, const std::vector<PairSet>& covering) {
   PairSet longest;
   set.ForEach([&](size_t forward, size_t backward) {
+    Work::Spend(kWorkOfPair);
     const size_t own = PairSet::BitOf(forward, backward);
     if (!set.Meets(covering[own])) longest.Add(own);
   });
   return longest;
 }
 
-// Adds to the count of the value, which comes last where it is new.
-template <class T>
-void Count(T value, int64_t times, std::vector<std::pair<T, int64_t>>* counts) {
-  const auto known = std::find_if(counts->begin(), counts->end(), [&](const auto& one) { return one.first == value; });
-  if (known != counts->end()) {
-    known->second += times;
-  } else {
-    counts->emplace_back(std::move(value), times);
+// Sets of pairs with how often each comes, in the order in which they come first. A deep model with an irregular
+// pattern has as many as slots: of more than a few, a table says which are known.
+class SetCounts {
+ public:
+  explicit SetCounts(size_t most) { counts_.reserve(most); }
+  void Add(const PairSet& set, int64_t times) {
+    const size_t at = Find(set);
+    if (at < counts_.size()) {
+      counts_[at].second += times;
+      return;
+    }
+    counts_.emplace_back(set, times);
+    if (counts_.size() == kFew) {
+      for (size_t i = 0; i < counts_.size(); ++i) places_.emplace(counts_[i].first, i);
+    } else if (counts_.size() > kFew) {
+      places_.emplace(set, at);
+    }
   }
-}
+  const std::vector<std::pair<PairSet, int64_t>>& counts() const { return counts_; }
+
+ private:
+  static constexpr size_t kFew = 32;
+  // How many there are, where it is new.
+  size_t Find(const PairSet& set) const {
+    if (counts_.size() >= kFew) {
+      const auto known = places_.find(set);
+      return known == places_.end() ? counts_.size() : known->second;
+    }
+    const auto known = std::find_if(counts_.begin(), counts_.end(), [&](const auto& one) { return one.first == set; });
+    return static_cast<size_t>(known - counts_.begin());
+  }
+  std::vector<std::pair<PairSet, int64_t>> counts_;
+  absl::flat_hash_map<PairSet, size_t> places_;  // empty while there are few
+};
 
 }  // namespace
 
@@ -160,16 +196,15 @@ SteadyPasses SteadyPassesOf(const StageLayout& layout) {
   Kinds kinds;
   if (layout.pp <= 1 || layout.vpp <= 1 || cycle * layout.pp > kMostSteps || !FindKinds(layout, &kinds)) return {};
   if (kinds.chunks.size() == 1) return {};
-  std::vector<std::pair<PairSet, int64_t>> sets;  // with how many slots have them
-  sets.reserve(static_cast<size_t>(cycle));
-  for (const PairSet& slot : PairsBySlot(layout, kinds)) Count(slot, 1, &sets);
-  std::vector<std::pair<PairSet, int64_t>> slots;
-  slots.reserve(sets.size());
+  Work::Spend(kWorkOfSlot * static_cast<size_t>(cycle));
+  SetCounts sets(static_cast<size_t>(cycle));  // with how many slots have them
+  for (const PairSet& slot : PairsBySlot(layout, kinds)) sets.Add(slot, 1);
+  SetCounts slots(sets.counts().size());
   const std::vector<PairSet> covering = CoveringPairs(kinds);
-  for (const auto& [set, times] : sets) Count(LongestOf(set, covering), times, &slots);
+  for (const auto& [set, times] : sets.counts()) slots.Add(LongestOf(set, covering), times);
   SteadyPasses steady;
   steady.chunks = std::move(kinds.chunks);
-  for (const auto& [pairs, count] : slots) {
+  for (const auto& [pairs, count] : slots.counts()) {
     pairs.ForEach([&](size_t forward, size_t backward) {
       steady.pairs.push_back({static_cast<uint8_t>(forward), static_cast<uint8_t>(backward)});
     });

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "resolver/base/status_macros.h"
+#include "resolver/base/work.h"
 #include "resolver/derive/context_exchange.h"
 #include "resolver/derive/model_knobs.h"
 #include "resolver/derive/pipeline.h"
@@ -24,6 +25,9 @@ namespace flightplan {
 namespace {
 
 using K = Knob;
+
+// Of giving it its layers and finding out which ranks differ, in units of base/work.h.
+constexpr size_t kWorkOfChunk = 12;
 
 int64_t SizeOf(const NormalizedIntent& intent, const std::optional<int64_t>& wish, Knob knob) {
   if (wish.has_value()) return *wish;
@@ -86,6 +90,7 @@ bool MaySplit(const LayoutSearch& s) {
 std::vector<std::shared_ptr<const StageLayout>> StagesFor(const LayoutSearch& s, int pp, int vpp) {
   std::vector<std::shared_ptr<const StageLayout>> splits;
   const auto add = [&](StageLayout stages) {
+    Work::Spend(kWorkOfChunk * stages.chunks.size());
     KeepSteadyPasses(&stages);
     splits.push_back(std::make_shared<const StageLayout>(std::move(stages)));
   };

@@ -15,15 +15,11 @@
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/layout_search.h"
 #include "resolver/layouts/plan_answers.h"
+#include "resolver/layouts/search_work.h"
 #include "resolver/pipeline/resolve.h"
 
 namespace flightplan {
 namespace {
-
-// Candidates judged and layouts looked at: about two seconds of one core. PlanLayouts has no such limit.
-constexpr int64_t kWorkLimit = int64_t{3} << 20;
-// Of what the planner does between two reports, in units of base/work.h.
-constexpr size_t kWorkOfABatch = size_t{1} << 20;
 
 std::string LayoutText(const LayoutSizes& sizes, bool moe) {
   std::string text = absl::StrCat("TP", sizes.tp, " CP", sizes.cp, " PP", sizes.pp);
@@ -88,21 +84,19 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
     return WithReason(absl::ResourceExhaustedError("a layout that is left open is searched, which takes seconds"),
                       kSearchNeeded);
   }
-  search.question.progress = [](const SearchProgress&) {
-    Work::Spend(kWorkOfABatch);
-    return !Work::Spent();
-  };
   search.question.keep = kPool;  // as for ten plans, so that both find the same
   search.question.keep_alike = kKeepAlike;
   search.question.work_limit = kWorkLimit;
+  search.question.units = kOpenLayoutWork;  // of all rooms
   PlanAnswers answers;
   SearchResult found;
   for (const double room : kRooms) {
     search.question.room = room;
     found = Search(search.question);
-    if (Work::Spent()) return absl::CancelledError("the search was ended before its end");
+    FLIGHTPLAN_RETURN_IF_ERROR(CheckWork());
     FLIGHTPLAN_RETURN_IF_ERROR(AnswerPlans(intent, search, found, evidence, &answers));
-    if (!answers.plans.empty()) break;
+    if (!answers.plans.empty() || found.statistics.units >= search.question.units) break;
+    search.question.units -= found.statistics.units;
   }
   const SearchStatistics& s = found.statistics;
   if (answers.plans.empty()) {
@@ -111,9 +105,10 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
                                       " GPUs and a global batch of ", WithThousands(intent.workload.global_batch_size))
                        : absl::StrCat(WithThousands(s.layouts), " legal layouts searched, none fits and is accepted");
     FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolvedPlan plain, Resolve(intent, evidence));
-    const absl::string_view needs = ErrorsBesideMemory(plain).empty()
-                                        ? "more GPUs, a shorter sequence, or fewer given sizes"
-                                        : "first what the other errors here need: they may refuse every layout";
+    const absl::string_view needs =
+        s.stopped                           ? "some sizes of the layout: what is left open is then searched to its end"
+        : ErrorsBesideMemory(plain).empty() ? "more GPUs, a shorter sequence, or fewer given sizes"
+                                            : "first what the other errors here need: they may refuse every layout";
     return Unsearched(std::move(intent), evidence, WhyNot("layout.none-found", std::move(seen), needs));
   }
   const auto chosen = answers.plans.begin();

@@ -9,10 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/work.h"
 #include "resolver/derive/pipeline.h"
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/given_knobs.h"
 #include "resolver/layouts/resolve_layout.h"
+#include "resolver/layouts/search_work.h"
 #include "resolver/pipeline/resolve.h"
 
 namespace flightplan {
@@ -193,6 +195,8 @@ absl::Status AnswerPlans(const NormalizedIntent& question, const LayoutSearch& s
                          const EvidenceSnapshot& evidence, PlanAnswers* answers) {
   std::vector<PlanAnswer> plans;
   for (const FoundPlan& plan : found.plans) {
+    Work::Spend(WorkOfAPlan(question));
+    FLIGHTPLAN_RETURN_IF_ERROR(CheckWork());
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan best, AnswerOne(question, search, plan, evidence));
     if (Launchable(best)) {
       plans.push_back(Answered(plan.sizes, std::move(best), *search.question.caution));

@@ -3,7 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "resolver/base/work.h"
+
 namespace flightplan {
+namespace {
+
+constexpr size_t kWorkOfStaticRank = 64;
+
+}  // namespace
 
 Bounds::Bounds(const SearchQuestion& question)
     : q_(question),
@@ -81,6 +88,7 @@ double Bounds::InputBytes(const LayoutSizes& sizes) const {
 }
 
 double Bounds::StaticBytes(const LayoutSizes& sizes, const StageLayout& stages) const {
+  Work::Spend(kWorkOfModel + kWorkOfStaticRank * stages.distinct_ranks.size());
   Candidate c = CandidateAt(q_, sizes, &stages);
   UseOffload(q_.execution, most_offload_, &c);
   return MemoryModel(*q_.shape, c, q_.memory.device).StaticBytes();
@@ -92,9 +100,11 @@ bool Bounds::CannotFit(const LayoutSizes& sizes, const StageLayout& stages, cons
   Use(q_, {&q_.execution.exchanges.front(), &q_.execution.graphs.front(), {}, {}}, &c);
   Use(family.most, c.offload_layers, &c);
   UseOffload(q_.execution, family.offload, &c);
+  Work::Spend(kWorkOfModel);
   const MemoryModel model(*q_.shape, c, q_.memory.device);
   const std::vector<int>& ranks = stages.distinct_ranks;
   return std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
+    Work::Spend(WorkOfRank(stages));
     const StageBytes bytes = model.Stage(rank);
     const double passing = bytes[MemoryPart::kBackward] + bytes[MemoryPart::kDispatch] + bytes[MemoryPart::kGraphs];
     return bytes.Total() - passing > q_.memory.capacity;

@@ -15,6 +15,10 @@ struct Floor {
   bool complete = false;  // else `whole` is only `compute`
 };
 
+// In units of base/work.h: of a memory model, and of one rank in it, with each of its chunks.
+inline constexpr size_t kWorkOfModel = 256;
+inline size_t WorkOfRank(const StageLayout& stages) { return 64 + 8 * static_cast<size_t>(stages.vpp); }
+
 class Bounds {
  public:
   // The question must outlive this.

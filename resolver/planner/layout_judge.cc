@@ -4,9 +4,25 @@
 #include <cmath>
 #include <memory>
 
+#include "resolver/base/work.h"
 #include "resolver/planner/pipelines.h"
 
 namespace flightplan {
+namespace {
+
+// In units of base/work.h: of a group's ways of execution, of a layout, of the times of its layers, of a step from
+// these and of each rank in it that differs.
+constexpr size_t kWorkOfGroup = 2048, kWorkOfLayout = 256, kWorkOfLayers = 512, kWorkOfStep = 48, kWorkOfLoad = 6;
+
+size_t WorkOfStep(const StageLayout& stages) {
+  const size_t pairs = stages.steady == nullptr ? 0 : stages.steady->pairs.size();
+  return kWorkOfStep + kWorkOfLoad * (stages.contents.size() + pairs);
+}
+size_t WorkOfMemory(const StageLayout& stages) {
+  return kWorkOfModel + stages.distinct_ranks.size() * WorkOfRank(stages);
+}
+
+}  // namespace
 
 LayoutJudge::LayoutJudge(const SearchQuestion& question, bool counts, OfUse of_use)
     : q_(question),
@@ -29,8 +45,10 @@ FoundPlan LayoutJudge::Found(const Layout& layout, const Candidate& c) const {
     plan.caution = 1 + CautionsOf(layout.sizes, c, *q_.caution).ratio();
   }
   plan.candidate = c;
+  Work::Spend(kWorkOfLayers + WorkOfStep(*c.stages));
   ForecastStep(*q_.work, c, q_.rates, &plan.step);
   if (!counts_) return plan;
+  Work::Spend(WorkOfMemory(*c.stages));
   MemoryForecast memory;
   ForecastMemory(*q_.shape, c, q_.memory, &memory);
   plan.memory = memory.fullest.total;
@@ -43,6 +61,7 @@ FoundPlan LayoutJudge::Found(const Layout& layout, const Candidate& c) const {
 const TimedLayers& LayoutJudge::TimedOf(const Candidate& c, size_t recompute, Combination* combination) const {
   std::unique_ptr<const TimedLayers>& timed = combination->times[recompute];
   if (timed != nullptr) return *timed;
+  Work::Spend(kWorkOfLayers);
   if (combination->timer == nullptr) combination->timer = std::make_unique<LayerTimer>(*q_.work, c, q_.rates);
   const bool once = !counts_ && q_.execution.optimizer_offloads.size() == 1;
   if (once) return combination->passing.emplace(*combination->timer, c);
@@ -53,6 +72,7 @@ const TimedLayers& LayoutJudge::TimedOf(const Candidate& c, size_t recompute, Co
 // Above any time where the bound alone says that it is `limit` or more.
 double LayoutJudge::TimeOf(const Layout& layout, const Candidate& c, double limit, size_t recompute,
                            Combination* combination, StepForecast* step) const {
+  Work::Spend(WorkOfStep(*c.stages));
   const TimedLayers& timed = TimedOf(c, recompute, combination);
   // Where nothing overlaps the exchanges, what fills and drains the pipeline takes no less than the steady part does.
   const double all_us = c.ep_overlap ? 0 : Dot(layout.split->all, timed.pairs);
@@ -63,12 +83,17 @@ double LayoutJudge::TimeOf(const Layout& layout, const Candidate& c, double limi
 // Every rank for itself: the first that does not ends the question.
 bool LayoutJudge::Fits(const Candidate& c) const {
   if (q_.memory.capacity <= 0) return true;
+  Work::Spend(kWorkOfModel);
   const MemoryModel model(*q_.shape, c, q_.memory.device);
   const std::vector<int>& ranks = c.stages->distinct_ranks;
-  return std::all_of(ranks.begin(), ranks.end(), [&](int rank) { return Fits(model.Stage(rank).Total()); });
+  return std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
+    Work::Spend(WorkOfRank(*c.stages));
+    return !Work::Spent() && Fits(model.Stage(rank).Total());
+  });
 }
 
 Band LayoutJudge::MemoryOf(const Candidate& c) const {
+  Work::Spend(WorkOfMemory(*c.stages));
   MemoryForecast forecast;
   ForecastMemory(*q_.shape, c, q_.memory, &forecast);
   return forecast.fullest.total;
@@ -151,6 +176,7 @@ bool LayoutJudge::AddFaster(const Layout& layout, double best, Candidate* c, Com
 
 void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations,
                             Judgement* out) const {
+  Work::Spend(kWorkOfLayout);
   Candidate c = CandidateAt(q_, layout.sizes, layout.stages);
   const int32_t given_layers = c.offload_layers;
   double best = std::nextafter(threshold, kNever);  // as good as the worst kept may rank before it
@@ -169,6 +195,7 @@ void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<
   std::vector<TimedSet> by_time;
   by_time.reserve(static_cast<size_t>(sets_));
   for (size_t i = 0; i < plain.size(); ++i) {
+    if (Work::Spent()) break;
     const auto& [plain_us, combination] = plain[i];
     if (!(plain_us < best)) {  // and so are all that follow
       out->time_bound += left * static_cast<int64_t>(plain.size() - i);
@@ -194,6 +221,7 @@ void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<
     if (!of_use) continue;
     std::sort(by_time.begin(), by_time.end());
     for (const TimedSet& timed : by_time) {
+      if (Work::Spent()) break;
       if (Forbidden(layout, timed.family)) continue;
       Use(q_.execution.recomputes[timed.set], given_layers, &c);
       UseOffload(q_.execution, timed.family->family->offload, &c);
@@ -227,6 +255,7 @@ void LayoutJudge::JudgeMemory(const Layout& layout, double threshold, const std:
       for (float offload : q_.execution.optimizer_offloads) {
         UseOffload(q_.execution, offload, &c);
         ++out->judged;
+        if (Work::Spent()) break;
         const Band memory = MemoryOf(c);
         if (!(memory.value < best) || !Fits(memory.value)) continue;
         best = memory.value;
@@ -251,9 +280,11 @@ double LayoutJudge::ThresholdAmongAlike(const LayoutSizes& sizes, const std::vec
 Judgement LayoutJudge::Judge(absl::Span<const Layout> layouts, double list_threshold,
                              const std::vector<FoundPlan>& best) const {
   Judgement out;
+  Work::Spend(kWorkOfGroup);
   std::vector<Combination> combinations = CombinationsOf(q_.execution);
   StagesAtHand at_hand(q_);
   for (Layout layout : layouts) {
+    if (Work::Spent()) break;  // what was judged so far is the best so far
     double threshold = std::min(list_threshold, ThresholdAmongAlike(layout.sizes, best));
     // Of the ways to split one layout's layers the best, and of equals the plainest.
     const bool other_split = !out.found.empty() && out.found.back().sizes == layout.sizes;

@@ -1,13 +1,7 @@
 #include "resolver/planner/pipelines.h"
 
-#include "resolver/base/work.h"
-
 namespace flightplan {
 namespace {
-
-// Of making one chunk, and of following one rank through one slot of the steady state, in units of base/work.h.
-constexpr size_t kWorkOfChunk = 24;
-constexpr size_t kWorkOfSlot = 4;
 
 size_t BytesOf(const StageLayout& stages) {
   size_t bytes = sizeof(StageLayout) + stages.chunks.size() * sizeof(ChunkContents) +
@@ -21,16 +15,6 @@ size_t BytesOf(const StageLayout& stages) {
 
 }  // namespace
 
-std::vector<std::shared_ptr<const StageLayout>> MakeStages(const SearchQuestion& question, int pp, int vpp) {
-  std::vector<std::shared_ptr<const StageLayout>> splits = question.stages(pp, vpp);
-  for (const std::shared_ptr<const StageLayout>& stages : splits) {
-    Work::Spend(kWorkOfChunk * stages->chunks.size());
-    const bool steady = stages->steady != nullptr && !stages->steady->slots.empty();
-    if (steady) Work::Spend(kWorkOfSlot * stages->chunks.size() * static_cast<size_t>(pp));
-  }
-  return splits;
-}
-
 const Pipeline& Pipelines::Of(int pp, int vpp) {
   const auto at = static_cast<size_t>(pp), of = static_cast<size_t>(vpp);
   if (known_.size() <= at) known_.resize(at + 1);
@@ -38,7 +22,7 @@ const Pipeline& Pipelines::Of(int pp, int vpp) {
   std::unique_ptr<Pipeline>& pipeline = known_[at][of];
   if (pipeline != nullptr) return *pipeline;
   pipeline = std::make_unique<Pipeline>();
-  std::vector<std::shared_ptr<const StageLayout>> made = MakeStages(q_, pp, vpp);
+  std::vector<std::shared_ptr<const StageLayout>> made = q_.stages(pp, vpp);
   if (made.empty()) return *pipeline;
   size_t stage_bytes = 0;
   pipeline->splits.reserve(made.size());
@@ -63,7 +47,7 @@ const Pipeline& Pipelines::Of(int pp, int vpp) {
 std::shared_ptr<const StageLayout> StagesAtHand::Of(const LayoutSizes& sizes, const Split& split, size_t split_at) {
   if (split.held != nullptr) return split.held;
   if (made_.empty() || pp_ != sizes.pp || vpp_ != sizes.vpp) {
-    made_ = MakeStages(q_, sizes.pp, sizes.vpp);
+    made_ = q_.stages(sizes.pp, sizes.vpp);
     pp_ = sizes.pp, vpp_ = sizes.vpp;
   }
   return made_[split_at];

@@ -20,9 +20,6 @@ struct Pipeline {
   std::vector<Split> splits;  // none: not legal
 };
 
-// The question's stages of these sizes, made anew, which is counted (base/work.h).
-std::vector<std::shared_ptr<const StageLayout>> MakeStages(const SearchQuestion& question, int pp, int vpp);
-
 class Pipelines {
  public:
   // The question must outlive this.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <tuple>
 
 #include "absl/types/span.h"
+#include "resolver/base/work.h"
 #include "resolver/planner/layout_judge.h"
 #include "resolver/planner/pipelines.h"
 
@@ -15,8 +17,11 @@ namespace {
 // Groups of layouts between two calls of `progress` and two updates of the pruning threshold: a few milliseconds of
 // work. Fixed, so that what is pruned does not depend on the number of threads.
 constexpr size_t kBatch = 16;
-// Sizes looked at between two calls of `progress`, where most are pruned at once.
-constexpr int64_t kVisitsPerReport = 4096;
+// Sizes looked at between two looks at `work_limit`.
+constexpr int64_t kVisitsPerLook = 4096;
+// Of looking at sizes, at one way to split their layers, and at a load, in units of base/work.h; and of the times of
+// one exchange, which the sizes of a group share.
+constexpr size_t kWorkOfSizes = 32, kWorkOfSplit = 12, kWorkOfLoad = 6, kWorkOfFloor = 1024;
 
 // Layouts of a group, which bounds what is found at a time: above what models of 130 layers have.
 constexpr size_t kMostOfAGroup = 2048;
@@ -43,6 +48,7 @@ class Searcher {
   }
   void Consider(const LayoutSizes& sizes, double threshold, bool count, std::optional<Floor>* floor);
   void Enumerate(const LayoutQuestion& question, double threshold, bool count);
+  bool GoesOn() const { return q_.progress == nullptr || q_.progress(progress_); }
   // False: the search is to stop.
   bool Report(double done, double best_us);
   void Keep(const FoundPlan& found, std::vector<FoundPlan>* best) const;
@@ -56,12 +62,14 @@ class Searcher {
   std::vector<Group> groups_;
   Pipelines pipelines_;
   SearchStatistics statistics_;
+  SearchProgress progress_;
   int64_t work_ = 0;  // counted against the limit
 };
 
 // Sizes whose bound is below the threshold become layouts, one for each way to split the layers, the most promising
 // first: the others then fall at a glance.
 void Searcher::Consider(const LayoutSizes& sizes, double threshold, bool count, std::optional<Floor>* floor) {
+  Work::Spend(kWorkOfSizes);
   const Pipeline& pipeline = pipelines_.Of(sizes.pp, sizes.vpp);
   if (pipeline.splits.empty()) return;
   const Bounds& bounds = judge_.bounds();
@@ -75,9 +83,13 @@ void Searcher::Consider(const LayoutSizes& sizes, double threshold, bool count, 
   const auto above = [&](double slowest_us) { return caution * bounds.TimeUs(sizes, slowest_us, (*floor)->all); };
   if (judge_.ByTime()) {
     // The cheapest bound first: most layouts fall at the mean stage without their exchanges, whatever their split.
-    if (!floor->has_value()) *floor = bounds.ComputeFloorOf(sizes);
+    if (!floor->has_value()) {
+      Work::Spend(kWorkOfFloor);
+      *floor = bounds.ComputeFloorOf(sizes);
+    }
     double bound = above(Dot(pipeline.mean, (*floor)->whole));
     if (!(*floor)->complete && bound <= threshold) {
+      Work::Spend(kWorkOfFloor * q_.execution.exchanges.size());
       bounds.Complete(sizes, &**floor);
       bound = above(Dot(pipeline.mean, (*floor)->whole));
     }
@@ -89,6 +101,7 @@ void Searcher::Consider(const LayoutSizes& sizes, double threshold, bool count, 
   const auto first_split = static_cast<std::ptrdiff_t>(layouts_.size());
   for (size_t i = 0; i < pipeline.splits.size(); ++i) {
     const Split& split = pipeline.splits[i];
+    Work::Spend(kWorkOfSplit + kWorkOfLoad * split.ranks.size());
     const double bound = judge_.ByTime() ? above(SlowestUs(split, (*floor)->whole)) : 0;
     if (bound <= threshold) {
       layouts_.push_back({sizes, i, &split, nullptr, caution, bound});
@@ -119,17 +132,19 @@ void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool 
       },
       [&](const LayoutSizes& sizes) {
         ++work_;
-        if (++visited % kVisitsPerReport == 0 && !Report(0, 0)) return false;
+        if (Work::Spent() || (++visited % kVisitsPerLook == 0 && !Report(0, 0))) return false;
         if (layouts_.size() >= begin + kMostOfAGroup) close_group();
         Consider(sizes, threshold, count, &floor);
         if (layouts_.size() >= kMaxLayouts) statistics_.cut = true;
         return layouts_.size() < kMaxLayouts;
       });
   close_group();
+  if (Work::Spent()) statistics_.stopped = true;
   if (!judge_.ByTime()) {
     q_.parallel(layouts_.size(), [&](size_t from, size_t to) {
       StagesAtHand at_hand(q_);
       for (size_t i = from; i < to; ++i) {
+        if (Work::Spent()) return;
         Layout& layout = layouts_[i];
         const auto stages = at_hand.Of(layout.sizes, *layout.split, layout.split_at);
         layout.bound = judge_.bounds().StaticBytes(layout.sizes, *stages);
@@ -144,8 +159,9 @@ void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool 
 }
 
 bool Searcher::Report(double done, double best_us) {
+  progress_ = {done, statistics_.judged, best_us};
   if (q_.work_limit > 0 && work_ > q_.work_limit) statistics_.stopped = true;
-  if (q_.progress != nullptr && !q_.progress({done, statistics_.judged, best_us})) statistics_.stopped = true;
+  if (Work::Spent() || !GoesOn()) statistics_.stopped = true;
   return !statistics_.stopped;
 }
 
@@ -200,7 +216,9 @@ void Searcher::JudgeAll(bool count, std::vector<FoundPlan>* best) {
       }
       for (const FoundPlan& found : judgement.found) Keep(found, best);
     }
+    if (Work::Spent()) break;
   }
+  if (Work::Spent()) statistics_.stopped = true;
 }
 
 // Plans of one pipeline share its stages.
@@ -218,6 +236,7 @@ void Searcher::GiveStages(std::vector<FoundPlan>* plans) {
 }
 
 SearchResult Searcher::Run() {
+  const Work work(q_.units > 0 ? q_.units : std::numeric_limits<uint64_t>::max(), [this] { return !GoesOn(); });
   SearchResult result;
   double threshold = kNever;
   std::vector<FoundPlan> usual;
@@ -240,6 +259,7 @@ SearchResult Searcher::Run() {
   if (statistics_.stopped && Better(usual, result.plans)) result.plans.swap(usual);
   GiveStages(&result.plans);
   result.statistics = statistics_;
+  result.statistics.units = work.used();
   return result;
 }
 

@@ -50,6 +50,7 @@ struct SearchQuestion {
   std::function<Candidate(const LayoutSizes&)> base;
   // Ways to give the layers to the stages, the plainest first, the same for the same sizes; none: the sizes are not
   // legal. Called from every thread of `parallel`, and again for what the search has no room to hold.
+  // It counts its own work.
   std::function<std::vector<std::shared_ptr<const StageLayout>>(int pp, int vpp)> stages;
   SearchObjective objective = SearchObjective::kStepTime;
   // By time: what is outside the evidence ranks as if it took longer (planner/caution.h). Empty: by time alone.
@@ -64,8 +65,12 @@ struct SearchQuestion {
   // Candidates judged and sizes looked at; the search then stops with the best so far, at the same place whatever the
   // number of threads. 0: no limit.
   int64_t work_limit = 0;
+  // Of base/work.h, which what is deep or large costs more of; the same of what runs on the thread that searches. 0: no
+  // limit beside the caller's own.
+  uint64_t units = 0;
   ParallelFor parallel = RunInOrder;
-  // Called between batches of a few milliseconds; false stops the search, which then returns the best so far.
+  // Called by the thread that searches, every few hundred microseconds of its work and between batches; false stops the
+  // search, which then returns the best so far.
   std::function<bool(const SearchProgress&)> progress;
 };
 
@@ -92,7 +97,8 @@ struct SearchStatistics {
   int64_t time_bound = 0;    // candidates pruned
   int64_t incompatible = 0;  // combinations that upstream refuses
   bool cut = false;          // more promising layouts than kMaxLayouts
-  bool stopped = false;      // by `progress` or `work_limit`
+  bool stopped = false;      // by `progress`, `work_limit` or `units`, or with the caller's work
+  uint64_t units = 0;        // spent
 };
 
 struct SearchResult {

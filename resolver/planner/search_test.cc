@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "resolver/base/work.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/derive/pipeline.h"
 #include "resolver/planner/pipelines.h"
@@ -308,6 +309,38 @@ TEST(Search, EndsAtItsLimitOfWorkAtTheSamePlace) {
   ASSERT_EQ(backwards.plans.size(), in_order.plans.size());
   EXPECT_EQ(backwards.statistics.judged, in_order.statistics.judged);
   for (size_t i = 0; i < in_order.plans.size(); ++i) EXPECT_EQ(backwards.plans[i].sizes, in_order.plans[i].sizes);
+}
+
+// Layers of a deep model cost more than the number of candidates says, and progress is told by that.
+TEST(Search, EndsAtItsUnitsOfWork) {
+  ModelSpec deep = **Catalog::Builtin()->FindModel("deepseek-v3");
+  deep.num_layers = 1200;
+  deep.moe_layer_freq.assign(1200, 1);
+  Setting setting("deepseek-v3", "h100", 55'440, 55'440, 79);
+  setting.shape = *MakeShape(deep);
+  setting.work = WorkOf(setting.shape);
+  setting.question.units = uint64_t{1} << 25;
+  uint64_t calls = 0;
+  setting.question.progress = [&calls](const SearchProgress&) {
+    ++calls;
+    return true;
+  };
+  const Work work(std::numeric_limits<uint64_t>::max());
+  const SearchStatistics s = Search(setting.question).statistics;
+  EXPECT_TRUE(s.stopped);
+  EXPECT_GE(s.units, setting.question.units);
+  EXPECT_LE(s.units, setting.question.units + (uint64_t{1} << 20));
+  EXPECT_GE(work.used(), s.units);  // and charged to the caller
+  EXPECT_GE(calls, s.units >> 19);
+}
+
+TEST(Search, EndsWithItsCaller) {
+  Setting setting("qwen3-30b-a3b", "h100", 64, 256, 79);
+  const Work work(uint64_t{1} << 40, [looks = 0]() mutable { return ++looks > 4; });
+  const SearchStatistics s = Search(setting.question).statistics;
+  EXPECT_TRUE(s.stopped);
+  EXPECT_TRUE(Work::Abandoned());
+  EXPECT_LE(s.units, uint64_t{2} << 20);
 }
 
 TEST(Search, LeavesTheRoomThatIsAskedFor) {

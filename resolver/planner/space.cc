@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "resolver/base/work.h"
+
 namespace flightplan {
 namespace {
 
@@ -49,6 +51,9 @@ bool CutInVain(const LayoutQuestion& question, int64_t cp, int64_t micro_batch_s
   return question.wish.cp == 0 && question.wish.micro_batch_size == 0 && std::gcd(cp, micro_batch_size) > 1;
 }
 
+// Of a combination that is looked at and not legal, in units of base/work.h.
+constexpr size_t kWorkOfSizes = 4;
+
 // Per rank. Above any that somebody ran by far; without it the pipelines of a deep model are quadratic in its layers.
 constexpr int64_t kMostVirtualStages = 128;
 
@@ -88,9 +93,12 @@ void VisitLayouts(const ModelShape& shape, const LayoutQuestion& q,
       for (int64_t ep : experts) {
         if (shape.is_moe() && !Wanted(q.wish.ep, ep)) continue;
         for (int64_t etp : splits) {
+          Work::Spend(kWorkOfSizes);
           if (shape.is_moe() && (!Wanted(q.wish.etp, etp) || q.gpus % (ep * etp) != 0)) continue;
           for (int64_t mbs : batches) {
             if (!Wanted(q.wish.micro_batch_size, mbs) || CutInVain(q, cp, mbs)) continue;
+            Work::Spend(kWorkOfSizes * pipelines.size());
+            if (Work::Spent()) return;
             LayoutSizes sizes{static_cast<int32_t>(tp),  0,  0, static_cast<int32_t>(cp), static_cast<int32_t>(ep),
                               static_cast<int32_t>(etp), mbs};
             enter(sizes);

@@ -42,7 +42,8 @@ struct LayoutQuestion {
 };
 
 // Calls visit(sizes) for every legal combination of sizes. Combinations that differ in PP and VPP alone follow one
-// another, and enter(sizes), with pp and vpp 0, comes before each such group. Stops when `visit` answers false.
+// another, and enter(sizes), with pp and vpp 0, comes before each such group. Stops when `visit` answers false, and
+// where the work that it counts is spent (base/work.h).
 void VisitLayouts(const ModelShape& shape, const LayoutQuestion& question,
                   const std::function<void(const LayoutSizes&)>& enter,
                   const std::function<bool(const LayoutSizes&)>& visit);

@@ -2,12 +2,15 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/work.h"
 #include "service/call/answer_source.h"
 #include "service/call/event_stream.h"
 #include "service/handlers/answer.h"
@@ -58,6 +61,9 @@ class PlanCall final : public EventStream {
     if (!request.ParseFromArray(bytes.view().data(), static_cast<int>(bytes.view().size()))) {
       return MalformedRequest(request.GetTypeName());
     }
+    // A search ends with its caller; plans are worked out until the deadline.
+    const flightplan::Work work(std::numeric_limits<uint64_t>::max(),
+                                [this] { return gone_.load(std::memory_order_relaxed) || !call().CheckTime().ok(); });
     PlanHooks hooks;
     hooks.progress = [this](const PlanProgress& progress) { return Tell(progress); };
     const EvidenceSource* const source = call().edge().evidence;
