@@ -1,9 +1,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
+#include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/reason.h"
+#include "resolver/base/work.h"
+#include "resolver/catalog/catalog.h"
+#include "resolver/explain/catalog_answers.h"
+#include "resolver/layouts/search_work.h"
+#include "resolver/resolver.h"
 #include "tests/support/answers.h"
 #include "tests/support/requests.h"
 
@@ -14,6 +22,7 @@ using testing::Pin;
 using testing::Resolved;
 using testing::SetSizes;
 using testing::StepUs;
+using testing::TestResolver;
 using testing::Training;
 
 v1::ResolveConfigRequest Question(const char* model, const char* gpu, int gpus, int batch, const char* target) {
@@ -154,6 +163,32 @@ TEST(VirtualStages, AreSearchedWithoutATensorParallelSize) {
   Pin("optimizer_cpu_offload", true, &request);
   Pin("recompute_granularity", "selective", &request);
   EXPECT_EQ(Resolved(request).outcome(), v1::OUTCOME_INFEASIBLE);
+}
+
+// The virtual stages of a deep model with an irregular pattern are weighed where a search may be, not within one
+// answer.
+TEST(VirtualStages, OfADeepModelAreSearchedWithinTheirWork) {
+  v1::ResolveConfigRequest request = Training("deepseek-v3", "h100-sxm", 512, 4096, 512 * 5040);
+  SetSizes({.tp = 1, .pp = 8, .ep = 64}, &request);
+  v1::ModelSpec* const spec = request.mutable_model()->mutable_spec();
+  v1::GetModelRequest get;
+  get.set_name("deepseek-v3");
+  ASSERT_TRUE(CatalogAnswers(std::make_shared<const Catalog>(*Catalog::Builtin())).GetModel(get, spec).ok());
+  spec->clear_parameters();
+  spec->set_num_layers(10000);
+  std::string pattern = "[1";
+  uint32_t bits = 1;
+  for (int i = 1; i < 10000; ++i) {
+    bits = bits * 1664525 + 1013904223;
+    pattern += (bits >> 31) != 0 ? ",1" : ",0";
+  }
+  spec->set_moe_layer_freq(pattern + "]");
+  constexpr uint64_t kWork = uint64_t{1} << 22;
+  const Work work(kWork);
+  v1::ResolveConfigResponse response;
+  const absl::Status status = TestResolver().ResolveConfig(request, &response);
+  EXPECT_EQ(ReasonOf(status), kSearchNeeded) << status;
+  EXPECT_LE(work.used(), 2 * kWork);
 }
 
 }  // namespace

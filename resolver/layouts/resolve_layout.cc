@@ -8,10 +8,12 @@
 
 #include "absl/types/span.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/work.h"
 #include "resolver/estimate/estimate.h"
 #include "resolver/layouts/execute_layout.h"
 #include "resolver/layouts/given_knobs.h"
 #include "resolver/layouts/layout_search.h"
+#include "resolver/layouts/search_work.h"
 #include "resolver/layouts/virtual_stages.h"
 #include "resolver/pipeline/resolve.h"
 
@@ -54,6 +56,8 @@ absl::Status ExecuteStages(const std::vector<int64_t>& counts, const VirtualStag
     if (plans->size() == kMostStageCounts) break;
     if (std::find(tried->begin(), tried->end(), stages) != tried->end()) continue;
     tried->push_back(stages);
+    Work::Spend(WorkOfAPlan(intent));
+    if (Work::Spent()) break;
     NormalizedIntent asked = intent;
     asked.layout.virtual_pipeline_model_parallel_size = stages;
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, ExecuteLayout(asked, evidence));
@@ -189,7 +193,9 @@ void SayStages(const char* why, ResolvedPlan* plan) {
 
 }  // namespace
 
-absl::StatusOr<ResolvedPlan> ResolveLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
+namespace {
+
+absl::StatusOr<ResolvedPlan> Resolved(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
   const bool bring_up = intent.stage == Stage::kBringUp;
   if (bring_up) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plain, ExecuteLayout(intent, evidence));
@@ -225,6 +231,18 @@ absl::StatusOr<ResolvedPlan> ResolveLayout(const NormalizedIntent& intent, const
   if (bring_up) SayStages(kNoPlainPipeline, &best);
   best.intent.layout = intent.layout;
   return best;
+}
+
+}  // namespace
+
+absl::StatusOr<ResolvedPlan> ResolveLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
+  // A question that had spent its work before has what is known without a search.
+  const bool spent = Work::Spent();
+  absl::StatusOr<ResolvedPlan> plan = Resolved(intent, evidence);
+  if (spent || !plan.ok()) return plan;
+  absl::Status whole = CheckWork();
+  if (!whole.ok()) plan = std::move(whole);
+  return plan;
 }
 
 }  // namespace flightplan

@@ -8,6 +8,7 @@
 
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/layout_search.h"
+#include "resolver/layouts/search_work.h"
 #include "resolver/planner/caution.h"
 
 namespace flightplan {
@@ -51,6 +52,7 @@ VirtualStageSearch::VirtualStageSearch(const NormalizedIntent& intent) {
   if (!VirtualStagesAreOpen(intent)) return;
   open_ = PrepareSearch(WithGivenSizes(intent), &search_).ok() && search_.question.rates.known;
   search_.question.keep = kMostFound;
+  search_.question.work_limit = kWorkLimit;
   // As it will be executed: another split of the layers is a word of its own. One of each size at most, for all of the
   // searches.
   search_.question.stages = [this, all = search_.question.stages](int pp, int vpp) {
