@@ -8,6 +8,7 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/estimate/memory.h"
 #include "resolver/layouts/plan_answers.h"
+#include "resolver/normalize/canonical_bytes.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
 #include "tests/support/answers.h"
@@ -50,6 +51,26 @@ TEST(PlanLayouts, FindsFewestGpusBetweenPowersOfTwo) {
   const int32_t gpus = 8 * sizes.pipeline_model_parallel_size() * fewest.plans(0).layout().data_parallel_size();
   EXPECT_NE(gpus & (gpus - 1), 0) << gpus;
   EXPECT_EQ(PlanQwen235(v1::PLAN_OBJECTIVE_STEP_TIME, gpus - 8).plans_size(), 0);
+}
+
+// What does not go into one answer is left out from the end, and the answer says so.
+TEST(PlanLayouts, AnswersWithThePlansThatGoIntoItsBytes) {
+  v1::PlanLayoutsRequest request;
+  *request.mutable_base() = QwenOnSixteen();
+  v1::PlanResult whole, cut;
+  PlanHooks hooks;
+  ASSERT_TRUE(TestResolver().PlanLayouts(request, hooks, &whole).ok());
+  ASSERT_GT(whole.plans_size(), 3);
+  EXPECT_EQ(CountOf(whole.findings(), "plan.answer-cut"), 0);
+  hooks.max_answer_bytes = whole.ByteSizeLong() / 2 + (size_t{16} << 10);
+  ASSERT_TRUE(TestResolver().PlanLayouts(request, hooks, &cut).ok());
+  EXPECT_LE(cut.ByteSizeLong(), hooks.max_answer_bytes);
+  EXPECT_EQ(CountOf(cut.findings(), "plan.answer-cut"), 1);
+  ASSERT_GT(cut.plans_size(), 0);
+  ASSERT_LT(cut.plans_size(), whole.plans_size());
+  for (int i = 0; i < cut.plans_size(); ++i) {
+    EXPECT_EQ(CanonicalBytes(cut.plans(i)), CanonicalBytes(whole.plans(i))) << i;
+  }
 }
 
 // LoongForge's command line has no "yarn", which is what the model needs: no size of the cluster helps.

@@ -56,6 +56,9 @@ namespace {
 
 constexpr int kDefaultPlans = 10;
 constexpr int kMaxPlans = 100;
+// Of an answer with plans: what stands around each, and the findings and counts of the search.
+constexpr size_t kBytesAroundAPlan = 8;
+constexpr size_t kBytesBesidePlans = size_t{16} << 10;
 
 // Of the question, however much of the answer is wanted.
 template <class Request>
@@ -277,9 +280,16 @@ absl::Status Resolver::PlanLayouts(const v1::PlanLayoutsRequest& request, const 
       PlanList list, flightplan::PlanLayouts(*intent, ObjectiveOf(request.objective()), wanted, evidence, hooks));
   std::vector<ConfigAnswer> plans;
   plans.reserve(list.plans.size());
+  size_t bytes = kBytesBesidePlans;
   for (PlanAnswer& found : list.plans) {
     const v1::ResolveConfigRequest asked = AskedAs(request.base(), *intent, found.plan.intent);
-    plans.push_back(Answer(asked, evidence, &found.plan));
+    ConfigAnswer plan = Answer(asked, evidence, &found.plan);
+    bytes += plan.bytes.size() + kBytesAroundAPlan;
+    if (bytes > hooks.max_answer_bytes) {
+      list.findings.push_back(AnswerCut(plans.size(), list.plans.size(), hooks.max_answer_bytes));
+      break;
+    }
+    plans.push_back(std::move(plan));
   }
   return ReadAnswerTo(request, AnswerOf(list, plans), result);
 }

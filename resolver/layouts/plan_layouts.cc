@@ -156,6 +156,14 @@ PlanList Planner::TakeList() {
 
 }  // namespace
 
+Finding AnswerCut(size_t kept, size_t found, size_t max_bytes) {
+  return PlanFinding(
+      "plan.answer-cut", Severity::kWarning,
+      absl::StrCat("the ", found, " plans found take more than the ", WithThousands(static_cast<int64_t>(max_bytes)),
+                   " bytes of an answer: the last ", found - kept, " are left out"),
+      "fewer plans: those that are left out rank behind all that are here");
+}
+
 absl::StatusOr<PlanList> PlanLayouts(const NormalizedIntent& intent, PlanObjective objective, size_t plan_count,
                                      const EvidenceSnapshot& evidence, const PlanHooks& hooks) {
   Planner planner(intent, objective, plan_count, evidence, hooks);

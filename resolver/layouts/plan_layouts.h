@@ -25,6 +25,9 @@ struct PlanList {
   std::vector<Finding> findings;  // a search without a plan says why
 };
 
+// Of a list of which the answer has the first plans alone.
+Finding AnswerCut(size_t kept, size_t found, size_t max_bytes);
+
 // `intent.gpu_count`: with PlanObjective::kGpuCount the most; the plans are of the fewest that do.
 absl::StatusOr<PlanList> PlanLayouts(const NormalizedIntent& intent, PlanObjective objective, size_t plan_count,
                                      const EvidenceSnapshot& evidence, const PlanHooks& hooks);

@@ -66,6 +66,7 @@ class PlanCall final : public EventStream {
                                 [this] { return gone_.load(std::memory_order_relaxed) || !call().CheckTime().ok(); });
     PlanHooks hooks;
     hooks.progress = [this](const PlanProgress& progress) { return Tell(progress); };
+    hooks.max_answer_bytes = kMaxAnswerBytes;
     const EvidenceSource* const source = call().edge().evidence;
     const auto evidence = source == nullptr ? std::make_shared<const EvidenceSnapshot>() : source->Current();
     FLIGHTPLAN_RETURN_IF_ERROR(backend_->PlanLayouts(request, *evidence, hooks, answer->mutable_result()));
