@@ -2,7 +2,7 @@
 // questions; `space` counts candidates (layouts times ways to execute them).
 #include <benchmark/benchmark.h>
 
-#include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -50,23 +50,17 @@ void WholeSpace(benchmark::State& state, const char* model, const char* gpu, int
     return c;
   };
   const double tail = TailLayers(work);
-  std::map<std::pair<int, int>, std::vector<StageLayout>> stages;
   q.stages = [&](int pp, int vpp) {
-    std::vector<StageLayout>& known = stages[{pp, vpp}];
-    if (known.empty()) {
-      for (const std::vector<int64_t>& sizes : StageSplits(shape.num_layers, shape.mtp_depths, pp, vpp, tail)) {
-        known.push_back(StagesOfSizes(shape, pp, vpp, sizes));
-        KeepSteadyPasses(&known.back());
-      }
+    std::vector<std::shared_ptr<const StageLayout>> splits;
+    for (const std::vector<int64_t>& sizes : StageSplits(shape.num_layers, shape.mtp_depths, pp, vpp, tail)) {
+      StageLayout split = StagesOfSizes(shape, pp, vpp, sizes);
+      KeepSteadyPasses(&split);
+      splits.push_back(std::make_shared<const StageLayout>(std::move(split)));
     }
-    std::vector<const StageLayout*> splits;
-    splits.reserve(known.size());
-    for (const StageLayout& split : known) splits.push_back(&split);
     return splits;
   };
   SearchResult result;
   for ([[maybe_unused]] auto _ : state) {
-    stages.clear();
     result = Search(q);
     benchmark::DoNotOptimize(result);
   }
