@@ -180,7 +180,7 @@ const Rule kRules[] = {
     {.id = "build.local-torch-norm",
      .area = "model",
      .at = {Phase::kBuild, 1320},
-     .source = "Megatron-LM:megatron/core/transformer/torch_norm.py:44",
+     .source = "Megatron-LM:megatron/core/transformer/torch_norm.py:52",
      .reads = {K::transformer_impl, K::normalization, K::sequence_parallel, K::no_persist_layer_norm,
                K::layernorm_zero_centered_gamma, K::memory_efficient_layer_norm},
      .when = TorchNormRefuses,
