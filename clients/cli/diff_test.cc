@@ -13,7 +13,7 @@ namespace flightplan::cli {
 namespace {
 
 std::string Launch(const std::string& name, absl::string_view size) {
-  const std::string path = absl::StrCat(::testing::TempDir(), "/", name);
+  std::string path = absl::StrCat(::testing::TempDir(), "/", name);
   std::ofstream(path) << "torchrun --nnodes 1 --nproc-per-node 8 ${LOONGFORGE_PATH}/loongforge/train.py "
                          "--model-name qwen3-vl-30b-a3b --tensor-model-parallel-size "
                       << size << " --expert-model-parallel-size 4 --micro-batch-size 1 --seq-length 2048\n";

@@ -264,7 +264,7 @@ TEST(Pipelines, HoldNoMoreThanTheirBytes) {
   EXPECT_GT(made, 0U);  // not held
   EXPECT_LE(pipelines.stage_bytes(), kMaxStageBytes);
   EXPECT_LE(pipelines.load_bytes(), kMaxLoadBytes);
-  EXPECT_LE(most, kMaxStageBytes + 4 * 1202 * sizeof(ChunkContents));  // and those at hand
+  EXPECT_LE(most, kMaxStageBytes + size_t{4} * 1202 * sizeof(ChunkContents));  // and those at hand
 }
 
 TEST(Search, KeepsWhatIsGiven) {

@@ -235,7 +235,7 @@ TEST(ShellReader, ALaunchInALoopCostsNoMoreWhereMoreIsExported) {
   for (const absl::string_view launcher :
        {"a.py --bf16", "bash -c 'a.py --bf16'", "torchrun --nproc-per-node 8 a.py --bf16", "srun -n 8 a.py --bf16",
         "ray job submit --runtime-env-json={} -- a.py --bf16"}) {
-    EXPECT_LT(allocations(1000, launcher), allocations(1, launcher) + 1000 * 32) << launcher;
+    EXPECT_LT(allocations(1000, launcher), allocations(1, launcher) + int64_t{1000} * 32) << launcher;
   }
 }
 

@@ -332,7 +332,7 @@ TEST(Timeline, PassesHaveABoundAndCountAsWork) {
   c.Batch(8192);
   const Work work(uint64_t{1} << 40);
   EXPECT_TRUE(DrawStep(c.shape, c.work, c.plan, c.rates, {}).ok());
-  const uint64_t passes = 2 * 8192 * 16 * 2;
+  const uint64_t passes = uint64_t{2} * 8192 * 16 * 2;
   EXPECT_GT(work.used(), 100 * passes);
   EXPECT_LT(work.used(), 250 * passes);
   c.Batch(8193);
