@@ -15,7 +15,17 @@ cmp ../web/dist-report/report.html src/flightplan/report.html
 "$bin/ruff" check --no-cache .
 "$bin/ruff" format --no-cache --check .
 "$bin/mypy" --cache-dir "$work/mypy"
-PYTHONPATH=src "$bin/pytest" -q -p no:cacheprovider --ignore tests/test_integrations.py
+# grpcio 1.74 dies now and then in a thread of its own while Python waits (3 of some 130 runs, all under load). All that is
+# ours here is Python, which cannot: a run that a signal ends is done once more, and says so.
+unit_tests() { PYTHONPATH=src "$bin/pytest" -q -p no:cacheprovider --ignore tests/test_integrations.py; }
+code=0
+unit_tests || code=$?
+if [ "$code" -eq 139 ]; then
+  echo "gRPC's library ended the tests with a segmentation fault; once more" >&2
+  code=0
+  unit_tests || code=$?
+fi
+[ "$code" -eq 0 ] || exit "$code"
 
 cp -r pyproject.toml README.md src "$work/"
 "$bin/pip" wheel -q --no-deps --no-build-isolation --no-index -w "$work/dist" "$work"

@@ -191,10 +191,6 @@ void SayStages(const char* why, ResolvedPlan* plan) {
   decision->value = plan->run.config.Get(K::virtual_pipeline_model_parallel_size);
 }
 
-}  // namespace
-
-namespace {
-
 absl::StatusOr<ResolvedPlan> Resolved(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
   const bool bring_up = intent.stage == Stage::kBringUp;
   if (bring_up) {
