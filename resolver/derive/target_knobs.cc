@@ -151,12 +151,26 @@ void SetFrom(Config* config, K from, K to, const Value& value) {
   config->Set(to, value, config->origin(from));
 }
 
+// What core_transformer_config_from_args makes of the command line's words (Megatron-LM
+// megatron/training/argument_utils.py:295), here and back.
+struct ActivationWord {
+  Knob word;
+  absl::string_view function;
+  bool gated;
+};
+constexpr ActivationWord kActivationWords[] = {
+    {K::swiglu, "silu", true}, {K::squared_relu, "squared_relu", false}, {K::quick_geglu, "quick_gelu", true}};
+// Of switches that say the opposite.
+constexpr Pair kOpposites[] = {{K::persist_layer_norm, K::no_persist_layer_norm},
+                               {K::share_embeddings_and_output_weights, K::untie_embeddings_and_output_weights}};
+constexpr Pair kGradReduce = {K::grad_reduce_in_fp32, K::accumulate_allreduce_grads_in_fp32};
+
 void NameActivation(Config* config) {
   const absl::string_view function = config->Get(K::activation_func).text();
   const bool gated = config->Get(K::gated_linear_unit).truthy();
-  SetFrom(config, K::activation_func, K::swiglu, function == "silu" && gated);
-  SetFrom(config, K::activation_func, K::squared_relu, function == "squared_relu");
-  SetFrom(config, K::activation_func, K::quick_geglu, function == "quick_gelu" && gated);
+  for (const ActivationWord& row : kActivationWords) {
+    SetFrom(config, K::activation_func, row.word, function == row.function && (gated || !row.gated));
+  }
 }
 
 void NamePipeline(Config* config) {
@@ -176,14 +190,14 @@ void UseCommandLineNames(Config* config) {
               groups != config->Get(K::num_attention_heads));
   SetFrom(config, K::fp8_param, K::fp8_param_gather, config->Get(K::fp8_param));
   SetFrom(config, K::fp4_param, K::fp4_param_gather, config->Get(K::fp4_param));
-  SetFrom(config, K::persist_layer_norm, K::no_persist_layer_norm, !config->Get(K::persist_layer_norm).truthy());
+  for (const Pair& pair : kOpposites) {
+    SetFrom(config, pair.canonical, pair.target, !config->Get(pair.canonical).truthy());
+  }
   SetFrom(config, K::bias_activation_fusion, K::bias_swiglu_fusion, config->Get(K::bias_activation_fusion));
   SetFrom(config, K::bias_activation_fusion, K::bias_gelu_fusion, config->Get(K::bias_activation_fusion));
-  SetFrom(config, K::grad_reduce_in_fp32, K::accumulate_allreduce_grads_in_fp32, config->Get(K::grad_reduce_in_fp32));
+  SetFrom(config, kGradReduce.canonical, kGradReduce.target, config->Get(kGradReduce.canonical));
   SetFrom(config, K::params_dtype, K::bf16, config->Get(K::params_dtype).text() == "bf16");
   SetFrom(config, K::params_dtype, K::fp16, config->Get(K::params_dtype).text() == "fp16");
-  SetFrom(config, K::share_embeddings_and_output_weights, K::untie_embeddings_and_output_weights,
-          !config->Get(K::share_embeddings_and_output_weights).truthy());
 }
 
 }  // namespace
@@ -205,24 +219,20 @@ void UseTargetNames(Target target, Config* config) {
 std::optional<std::vector<std::pair<Knob, Value>>> InOtherWords(Knob word, const Value& value, const Config& beside) {
   using Set = std::vector<std::pair<Knob, Value>>;
   const bool on = value.truthy();
-  const auto activation = [on](absl::string_view function, bool gated) -> std::optional<Set> {
-    if (!on) return Set{};
-    return Set{{K::activation_func, Value(function)}, {K::gated_linear_unit, Value(gated)}};
-  };
-  const auto fused = [&](bool its_activation) {
-    return its_activation ? Set{{K::bias_activation_fusion, Value(on)}} : Set{};
-  };
-  const bool swiglu = beside.Get(K::swiglu).truthy();
-  if (word == K::swiglu) return activation("silu", true);
-  if (word == K::quick_geglu) return activation("quick_gelu", true);
-  if (word == K::squared_relu) return activation("squared_relu", false);
-  if (word == K::bias_swiglu_fusion) return fused(swiglu);
-  if (word == K::bias_gelu_fusion) return fused(!swiglu);
-  if (word == K::group_query_attention) return on ? Set{} : Set{{K::num_query_groups, Value()}};  // its number says it
-  if (word == K::no_persist_layer_norm) return Set{{K::persist_layer_norm, Value(!on)}};
-  if (word == K::accumulate_allreduce_grads_in_fp32) return Set{{K::grad_reduce_in_fp32, value}};
-  if (word == K::untie_embeddings_and_output_weights) return Set{{K::share_embeddings_and_output_weights, Value(!on)}};
+  for (const ActivationWord& row : kActivationWords) {
+    if (word != row.word) continue;
+    return on ? Set{{K::activation_func, Value(row.function)}, {K::gated_linear_unit, Value(row.gated)}} : Set{};
+  }
+  for (const Pair& pair : kOpposites) {
+    if (word == pair.target) return Set{{pair.canonical, Value(!on)}};
+  }
   if (word == K::share_embeddings_and_output_weights) return Set{{K::untie_embeddings_and_output_weights, Value(!on)}};
+  if (word == kGradReduce.target) return Set{{kGradReduce.canonical, value}};
+  if (word == K::bias_swiglu_fusion || word == K::bias_gelu_fusion) {  // one switch, of the activation that there is
+    const bool counts = beside.Get(K::swiglu).truthy() == (word == K::bias_swiglu_fusion);
+    return counts ? Set{{K::bias_activation_fusion, Value(on)}} : Set{};
+  }
+  if (word == K::group_query_attention) return on ? Set{} : Set{{K::num_query_groups, Value()}};  // its number says it
   return std::nullopt;
 }
 
