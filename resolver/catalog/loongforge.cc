@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
@@ -99,6 +100,32 @@ void TakeArguments(LoongForgeModel* model) {
   }
 }
 
+// The flags that its own launches pass beside --model-name (LoongForge@c6275661 examples/*/pretrain,
+// examples/*/finetuning).
+constexpr Knob kBesideTheModelFile[] = {
+    Knob::layernorm_epsilon,
+    Knob::max_position_embeddings,
+    Knob::moe_aux_loss_coeff,
+    Knob::moe_router_bias_update_rate,
+    Knob::moe_router_enable_expert_bias,
+    Knob::moe_router_group_topk,
+    Knob::moe_router_load_balancing_type,
+    Knob::moe_router_num_groups,
+    Knob::moe_router_pre_softmax,
+    Knob::moe_router_score_function,
+    Knob::moe_router_topk,
+    Knob::moe_router_topk_scaling_factor,
+    Knob::moe_shared_expert_intermediate_size,
+    Knob::mscale,
+    Knob::mscale_all_dim,
+    Knob::mtp_loss_scaling_factor,
+    Knob::mtp_num_layers,
+    Knob::original_max_position_embeddings,
+    Knob::rotary_base,
+    Knob::rotary_percent,
+    Knob::rotary_scaling_factor,
+};
+
 // In the order of the rows.
 const std::vector<LoongForgeModel>& Models() {
   static const auto* const kModels = [] {
@@ -184,6 +211,8 @@ const std::vector<Knob>& LoongForgeFileKnobs() {
   }();
   return *kKnobs;
 }
+
+bool LoongForgeAsksFor(Knob knob) { return absl::c_linear_search(kBesideTheModelFile, knob); }
 
 const LoongForgeModel* LoongForgeModelOf(const Config& config) {
   const LoongForgeModel* model = nullptr;

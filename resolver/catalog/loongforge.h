@@ -54,6 +54,8 @@ const LoongForgeModel* FindLoongForgeModel(absl::string_view name);
 std::vector<absl::string_view> LoongForgeFiles();
 // What some of them says of the language model.
 const std::vector<Knob>& LoongForgeFileKnobs();
+// Whether its model files leave this knob of the model to the command line. Without its flags a token has two experts.
+bool LoongForgeAsksFor(Knob knob);
 // What a launch with this configuration reads: of model_name, else of config_file. Null: another file, or none.
 const LoongForgeModel* LoongForgeModelOf(const Config& config);
 

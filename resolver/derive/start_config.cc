@@ -1,7 +1,5 @@
 #include "resolver/derive/start_config.h"
 
-#include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -29,37 +27,6 @@ void SetLayout(const LayoutWish& layout, Config* config) {
   }
 }
 
-// What LoongForge's model files leave to the command line: the flags that its own launches pass beside --model-name
-// (LoongForge@c6275661 examples/*/pretrain, examples/*/finetuning). Without them a token has two experts, not eight.
-constexpr Knob kBesideTheModelFile[] = {
-    Knob::layernorm_epsilon,
-    Knob::max_position_embeddings,
-    Knob::moe_aux_loss_coeff,
-    Knob::moe_router_bias_update_rate,
-    Knob::moe_router_enable_expert_bias,
-    Knob::moe_router_group_topk,
-    Knob::moe_router_load_balancing_type,
-    Knob::moe_router_num_groups,
-    Knob::moe_router_pre_softmax,
-    Knob::moe_router_score_function,
-    Knob::moe_router_topk,
-    Knob::moe_router_topk_scaling_factor,
-    Knob::moe_shared_expert_intermediate_size,
-    Knob::mscale,
-    Knob::mscale_all_dim,
-    Knob::mtp_loss_scaling_factor,
-    Knob::mtp_num_layers,
-    Knob::original_max_position_embeddings,
-    Knob::rotary_base,
-    Knob::rotary_percent,
-    Knob::rotary_scaling_factor,
-};
-
-bool IsBesideTheModelFile(Knob knob) {
-  return std::find(std::begin(kBesideTheModelFile), std::end(kBesideTheModelFile), knob) !=
-         std::end(kBesideTheModelFile);
-}
-
 // The model as its target has it. LoongForge starts what its own file says, which may differ from the published model.
 void SetModel(const NormalizedIntent& intent, std::vector<Knob>* absent, Config* config) {
   const std::vector<std::pair<Knob, Value>> knobs = ModelKnobs(intent.model, intent.env, absent);
@@ -71,7 +38,7 @@ void SetModel(const NormalizedIntent& intent, std::vector<Knob>* absent, Config*
     file = LoongForgeModelOf(named);
   }
   for (const auto& [knob, value] : knobs) {
-    if (file == nullptr || knob == Knob::model_name || IsBesideTheModelFile(knob)) {
+    if (file == nullptr || knob == Knob::model_name || LoongForgeAsksFor(knob)) {
       config->Set(knob, value, Origin::kModel);
     }
   }
