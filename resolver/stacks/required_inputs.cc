@@ -25,10 +25,12 @@ void EndPlan(Launch* launch) {
 
 }  // namespace
 
-Nodes NodesOf(const Environment& env) {
-  if (!env.world_size.has_value() || env.gpus_per_node <= 0) return {};
-  const int64_t world = std::max<int64_t>(1, *env.world_size);
-  int64_t gpus = std::min<int64_t>(env.gpus_per_node, world);
+Nodes NodesOf(const Environment& env) { return NodesOf(env.world_size, env.gpus_per_node); }
+
+Nodes NodesOf(std::optional<int64_t> world_size, int gpus_per_node) {
+  if (!world_size.has_value() || gpus_per_node <= 0) return {};
+  const int64_t world = std::max<int64_t>(1, *world_size);
+  int64_t gpus = std::min<int64_t>(gpus_per_node, world);
   while (world % gpus != 0) --gpus;  // every node starts as many: a remainder would be a larger world
   return {world / gpus, gpus};
 }

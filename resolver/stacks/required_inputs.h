@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -17,6 +18,7 @@ struct Nodes {
   int64_t count = 0, gpus = 0;  // 0: not known
 };
 Nodes NodesOf(const Environment& env);
+Nodes NodesOf(std::optional<int64_t> world_size, int gpus_per_node);
 
 // "torchrun --nnodes 2 --nproc-per-node 8 --numa-binding node --node-rank ... --master-addr ..." for the GPUs of `env`;
 // "torchrun" where their number is not known.

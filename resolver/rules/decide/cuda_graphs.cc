@@ -210,14 +210,7 @@ constexpr Row kGraphs[] = {
      .then = CapturedModules},
 };
 
-}  // namespace
-
-void DecideCudaGraphs(Deliberation& d) {
-  if (!d.pinned(K::cuda_graph_impl)) {
-    Choose(d, K::cuda_graph_impl, kRule, kGraphs);
-    NoOldName(d);
-    return;
-  }
+void RespectGraphs(Deliberation& d) {
   d.Respect(K::cuda_graph_impl, kRule, "set by the caller");
   if (d.is(K::cuda_graph_impl, "transformer_engine")) {
     const bool spoils = d.f.moe && SpoilsAttention(d);
@@ -227,6 +220,16 @@ void DecideCudaGraphs(Deliberation& d) {
                     : "the parts of a dropless layer whose shapes are static");
   }
   Companions(d);
+}
+
+}  // namespace
+
+void DecideCudaGraphs(Deliberation& d) {
+  if (d.pinned(K::cuda_graph_impl)) {
+    RespectGraphs(d);
+  } else {
+    Choose(d, K::cuda_graph_impl, kRule, kGraphs);
+  }
   NoOldName(d);
 }
 

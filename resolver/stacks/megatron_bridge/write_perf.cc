@@ -96,9 +96,8 @@ class PerfWriter {
         config().Get(K::launch_num_gpus).is_int() ? config().Get(K::launch_num_gpus).integer() : input_.env.world_size;
     if (gpus.has_value()) Add("-ng", absl::StrCat(*gpus));
     // It starts whole nodes of so many (scripts/performance/setup_experiment.py:662).
-    Environment env = input_.env;
-    env.world_size = gpus;
-    const int64_t of_node = NodesOf(env).count > 0 ? NodesOf(env).gpus : env.gpus_per_node;
+    const Nodes nodes = NodesOf(gpus, input_.env.gpus_per_node);
+    const int64_t of_node = nodes.count > 0 ? nodes.gpus : input_.env.gpus_per_node;
     if (of_node > 0) Add("-gn", absl::StrCat(of_node));
     if (Writes(K::train_iters)) Add("--max_steps", Take(K::train_iters)->ToText());
   }
