@@ -9,64 +9,11 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "resolver/base/work.h"
 #include "resolver/catalog/catalog.h"
-#include "resolver/derive/pipeline.h"
-#include "resolver/planner/pipelines.h"
+#include "resolver/planner/search_test_util.h"
 
 namespace flightplan {
 namespace {
-
-// A question about a catalogue model, with everything that it points at.
-struct Setting {
-  ModelShape shape;
-  ModelWork work;
-  SearchQuestion question;
-
-  Setting(const char* model, const char* gpu, int64_t gpus, int64_t batch, double gib) {
-    const Catalog catalog = *Catalog::Builtin();
-    shape = *MakeShape(**catalog.FindModel(model));
-    work = WorkOf(shape);
-    question.shape = &shape;
-    question.work = &work;
-    question.rates = RatesOf(**catalog.FindGpu(gpu));
-    question.memory = {gib * (1u << 30), {9, 8}};
-    question.layout.gpus = gpus;
-    question.layout.global_batch_size = batch;
-    question.layout.seq_length = 4096;
-    question.execution.exchanges = {{}, {Dispatcher::kDeepEp, false, false, 0}, {Dispatcher::kDeepEp, true, true, 0}};
-    question.execution.graphs = {{}, {GraphImpl::kTransformerEngine, kGraphAttn | kGraphMoeRouter}};
-    question.execution.recomputes = RecomputeSets(shape);
-    question.execution.optimizer_offloads = {0, 1};
-    question.base = [](const LayoutSizes&) {
-      Candidate c;
-      c.distributed_optimizer = true;
-      return c;
-    };
-    question.stages = [this](int pp, int vpp) {
-      std::vector<std::shared_ptr<const StageLayout>> splits;
-      for (const std::vector<int64_t>& sizes :
-           StageSplits(shape.num_layers, shape.mtp_depths, pp, vpp, TailLayers(work))) {
-        splits.push_back(std::make_shared<const StageLayout>(StagesOfSizes(shape, pp, vpp, sizes)));
-      }
-      return splits;
-    };
-    question.keep = 8;
-  }
-};
-
-std::vector<LayoutSizes> LegalLayouts(const ModelShape& shape, const LayoutQuestion& question, size_t limit) {
-  std::vector<LayoutSizes> layouts;
-  VisitLayouts(
-      shape, question, [](const LayoutSizes&) {},
-      [&](const LayoutSizes& sizes) {
-        layouts.push_back(sizes);
-        return layouts.size() < limit;
-      });
-  return layouts;
-}
-
-using Ranked = std::vector<std::pair<double, LayoutSizes>>;
 
 // Of one layout, every way to execute it.
 double BestExecution(const Setting& s, const LayoutSizes& sizes, Candidate c) {
@@ -121,22 +68,6 @@ Ranked BruteForce(Setting& s) {
   }
   ranked.resize(std::min(ranked.size(), q.keep));
   return ranked;
-}
-
-Ranked Found(const SearchQuestion& q) {
-  Ranked ranked;
-  for (const FoundPlan& plan : Search(q).plans) {
-    ranked.emplace_back(q.objective == SearchObjective::kStepTime ? plan.step.us : plan.memory.value, plan.sizes);
-  }
-  return ranked;
-}
-
-void ExpectSame(const Ranked& found, const Ranked& all) {
-  ASSERT_EQ(found.size(), all.size());
-  for (size_t i = 0; i < all.size(); ++i) {
-    EXPECT_DOUBLE_EQ(found[i].first, all[i].first) << "rank " << i;
-    EXPECT_TRUE(found[i].second == all[i].second) << "rank " << i;
-  }
 }
 
 TEST(Search, LosesNothingToItsBounds) {
@@ -212,61 +143,6 @@ TEST(Search, ByMemoryLosesNothingToItsBounds) {
   ExpectSame(Found(setting.question), BruteForce(setting));
 }
 
-TEST(Search, AnswersTheSameHoweverTheWorkIsSplit) {
-  Setting setting("qwen3-30b-a3b", "h100", 32, 128, 60);
-  const Ranked in_order = Found(setting.question);
-  setting.question.parallel = [](size_t count, const std::function<void(size_t, size_t)>& body) {
-    for (size_t i = count; i-- > 0;) body(i, i + 1);
-  };
-  ExpectSame(Found(setting.question), in_order);
-}
-
-// What there is no room for is made again, where a layout with it is judged and for what is found.
-TEST(Search, AnswersTheSameHoweverLittleItHolds) {
-  for (const SearchObjective objective : {SearchObjective::kStepTime, SearchObjective::kMemoryHeadroom}) {
-    Setting setting("deepseek-v2-lite", "h100", 4, 4, 79);
-    setting.question.objective = objective;
-    const Ranked held = Found(setting.question);
-    setting.question.stage_bytes = 0;
-    const SearchResult again = Search(setting.question);
-    ExpectSame(Found(setting.question), held);
-    for (const FoundPlan& plan : again.plans) {
-      ASSERT_EQ(plan.candidate.stages, plan.stages.get());
-      EXPECT_EQ(plan.stages->chunks, setting.question.stages(plan.sizes.pp, plan.sizes.vpp)[plan.split]->chunks);
-    }
-  }
-}
-
-// 1,200 layers on 55,440 GPUs have pipelines of some 160 MiB.
-TEST(Pipelines, HoldNoMoreThanTheirBytes) {
-  Setting setting("deepseek-v3", "h100", 55'440, 55'440, 79);
-  ModelSpec deep = **Catalog::Builtin()->FindModel("deepseek-v3");
-  deep.num_layers = 1200;
-  deep.moe_layer_freq.assign(1200, 1);
-  setting.shape = *MakeShape(deep);
-  setting.work = WorkOf(setting.shape);
-  size_t alive = 0, most = 0;
-  setting.question.stages = [&, all = setting.question.stages](int pp, int vpp) {
-    std::vector<std::shared_ptr<const StageLayout>> splits;
-    for (const std::shared_ptr<const StageLayout>& stages : all(pp, vpp)) {
-      const size_t bytes = stages->chunks.size() * sizeof(ChunkContents);
-      alive += bytes;
-      most = std::max(most, alive);
-      splits.emplace_back(stages.get(), [&alive, bytes, stages](const StageLayout*) { alive -= bytes; });
-    }
-    return splits;
-  };
-  Pipelines pipelines(setting.question);
-  size_t made = 0;
-  for (const LayoutSizes& sizes : LegalLayouts(setting.shape, setting.question.layout, 1500)) {
-    for (const Split& split : pipelines.Of(sizes.pp, sizes.vpp).splits) made += split.held == nullptr ? 1 : 0;
-  }
-  EXPECT_GT(made, 0U);  // not held
-  EXPECT_LE(pipelines.stage_bytes(), kMaxStageBytes);
-  EXPECT_LE(pipelines.load_bytes(), kMaxLoadBytes);
-  EXPECT_LE(most, kMaxStageBytes + size_t{4} * 1202 * sizeof(ChunkContents));  // and those at hand
-}
-
 TEST(Search, KeepsWhatIsGiven) {
   Setting setting("qwen3-30b-a3b", "h100", 32, 128, 79);
   setting.question.layout.wish = {.tp = 2, .pp = 2, .ep = 8};
@@ -284,63 +160,6 @@ TEST(Search, CountsEveryCandidateOnce) {
   const SearchStatistics s = Search(setting.question).statistics;
   EXPECT_GT(s.judged, 0);
   EXPECT_EQ(s.judged + s.memory_bound + s.time_bound + s.incompatible, s.space);
-}
-
-TEST(Search, StopsWhenToldTo) {
-  Setting setting("qwen3-30b-a3b", "h100", 64, 256, 79);
-  setting.question.progress = [](const SearchProgress&) { return false; };
-  const SearchResult result = Search(setting.question);
-  EXPECT_TRUE(result.statistics.stopped);
-  EXPECT_TRUE(result.plans.empty());
-}
-
-TEST(Search, EndsAtItsLimitOfWorkAtTheSamePlace) {
-  Setting setting("qwen3-30b-a3b", "h100", 64, 256, 79);
-  const int64_t whole = Search(setting.question).statistics.judged;
-  setting.question.work_limit = whole / 4;
-  const SearchResult in_order = Search(setting.question);
-  EXPECT_TRUE(in_order.statistics.stopped);
-  EXPECT_LT(in_order.statistics.judged, whole);
-  EXPECT_FALSE(in_order.plans.empty());  // the best so far
-  setting.question.parallel = [](size_t count, const std::function<void(size_t, size_t)>& body) {
-    for (size_t i = count; i-- > 0;) body(i, i + 1);
-  };
-  const SearchResult backwards = Search(setting.question);
-  ASSERT_EQ(backwards.plans.size(), in_order.plans.size());
-  EXPECT_EQ(backwards.statistics.judged, in_order.statistics.judged);
-  for (size_t i = 0; i < in_order.plans.size(); ++i) EXPECT_EQ(backwards.plans[i].sizes, in_order.plans[i].sizes);
-}
-
-// Layers of a deep model cost more than the number of candidates says, and progress is told by that.
-TEST(Search, EndsAtItsUnitsOfWork) {
-  ModelSpec deep = **Catalog::Builtin()->FindModel("deepseek-v3");
-  deep.num_layers = 1200;
-  deep.moe_layer_freq.assign(1200, 1);
-  Setting setting("deepseek-v3", "h100", 55'440, 55'440, 79);
-  setting.shape = *MakeShape(deep);
-  setting.work = WorkOf(setting.shape);
-  setting.question.units = uint64_t{1} << 25;
-  uint64_t calls = 0;
-  setting.question.progress = [&calls](const SearchProgress&) {
-    ++calls;
-    return true;
-  };
-  const Work work(std::numeric_limits<uint64_t>::max());
-  const SearchStatistics s = Search(setting.question).statistics;
-  EXPECT_TRUE(s.stopped);
-  EXPECT_GE(s.units, setting.question.units);
-  EXPECT_LE(s.units, setting.question.units + (uint64_t{1} << 20));
-  EXPECT_GE(work.used(), s.units);  // and charged to the caller
-  EXPECT_GE(calls, s.units >> 19);
-}
-
-TEST(Search, EndsWithItsCaller) {
-  Setting setting("qwen3-30b-a3b", "h100", 64, 256, 79);
-  const Work work(uint64_t{1} << 40, [looks = 0]() mutable { return ++looks > 4; });
-  const SearchStatistics s = Search(setting.question).statistics;
-  EXPECT_TRUE(s.stopped);
-  EXPECT_TRUE(Work::Abandoned());
-  EXPECT_LE(s.units, uint64_t{2} << 20);
 }
 
 TEST(Search, LeavesTheRoomThatIsAskedFor) {
