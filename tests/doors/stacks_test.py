@@ -169,6 +169,28 @@ class Stacks(StackLaunches):
                 self.assertIn(words, done.stdout, done.stderr)
             self.assertNotRegex(done.stderr, r"megatron-lm finds \d+ error")
 
+    def test_fix_and_convert_read_a_launch_as_validate_does(self):
+        self.assertIn("--num-layers 48", self.run_flightplan("convert", self.written(VERL.replace(" $@", "")), "--to", "megatron-lm").stdout)
+        # The job's GPUs are those of its own lines, where no launcher says its processes.
+        job = ("#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=8 --gpus-per-node=8\nsrun python pretrain_gpt.py --num-layers 8 "
+               "--hidden-size 256 --num-attention-heads 8 --seq-length 512 --max-position-embeddings 512 --micro-batch-size 1 "
+               "--global-batch-size 16 --tensor-model-parallel-size 3\n")
+        path = self.written(job, "job.sbatch")
+        answer = json.loads(self.run_flightplan("validate", path, "--format", "json").stdout)
+        self.assertIn("mlm.world-divisible", self.errors(answer))
+        repair = json.loads(self.run_flightplan("fix", path, "--format", "json").stdout)
+        self.assertIn("mlm.world-divisible", {step["rule_id"] for step in repair["steps"]} | {f["rule_id"] for f in repair["findings"]})
+        answer = json.loads(self.run_flightplan("convert", path, "--to", "megatron-bridge", "--format", "json").stdout)
+        self.assertIn("mlm.world-divisible", {f["rule_id"] for f in answer["source_findings"]})
+        # What launches no training is nothing to repair, and there is nothing to convert.
+        path = self.written("echo hello\n", "hello.sh")
+        done = self.run_flightplan("fix", path)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertIn("nothing to repair: no command in it runs a Python file", done.stderr)
+        done = self.run_flightplan("convert", path, "--to", "megatron-bridge")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("nothing to convert: no command in it runs a Python file", done.stderr)
+
     def test_a_plan_is_written_for_them_and_read_again(self):
         values = ("MODEL=Qwen/Qwen3-30B-A3B MODEL_NAME=Qwen/Qwen3-30B-A3B MODEL_PATH=Qwen/Qwen3-30B-A3B DATASET=d ROLLOUT=vllm "
                   "TRAIN_FILES=t VAL_FILES=v NODE_RANK=0 MASTER_ADDR=a")

@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/convert_page.h"
+#include "clients/cli/file_question.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
 #include "clients/cli/request.h"
@@ -63,6 +64,7 @@ CommandLine Describe(ConvertOptions* o) {
 
 int RunConvert(Arguments args, Context& context) {
   ConvertOptions options;
+  options.stack.target.clear();  // the launch shows its stack
   const CommandLine command = Describe(&options);
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
@@ -96,6 +98,12 @@ int RunConvert(Arguments args, Context& context) {
   }
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
+  const absl::StatusOr<FileQuestion> question = AskAsTheDoorsDo(**backend, &source);
+  if (!question.ok()) return Failed(command, question.status(), context);
+  if (const std::string why = WhyNotAsked(*question); !why.empty()) {
+    return Misuse(command, absl::StrCat(parsed.positional[0], ": nothing to convert: ", why), context);
+  }
+  FillFramework(&source);
   if (!options.stack_root.empty()) {
     v1::ValidateConfigResponse judged;
     const auto missing = ValidateWithFiles(options.stack_root, **backend, &source, &judged);

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
+#include "clients/cli/file_question.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
 #include "clients/cli/request.h"
@@ -116,9 +117,16 @@ int RunFix(Arguments args, Context& context) {
     request.mutable_file()->set_name(path);
     request.mutable_file()->set_text(*std::move(text));
   }
-  FillFramework(&request);
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
+  const absl::StatusOr<FileQuestion> question = AskAsTheDoorsDo(**backend, &request);
+  if (!question.ok()) return Failed(command, question.status(), context);
+  if (const std::string why = WhyNotAsked(*question); !why.empty()) {
+    absl::StrAppend(&context.err, context.terminal.Shown(path), ": nothing to repair: ", why, "\n");
+    if (options.format == "json") context.out += ToJson(v1::Repair());
+    return kExitOk;
+  }
+  FillFramework(&request);
   v1::ValidateConfigResponse response;
   const auto missing = ValidateWithFiles(options.stack_root, **backend, &request, &response);
   if (!missing.ok()) return Failed(command, missing.status(), context);
