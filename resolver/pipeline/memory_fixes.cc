@@ -120,12 +120,7 @@ Patch Offload(Modules modules, const Patch& recompute) {
 
 // Activations of modules on the host.
 void AddActivationOffload(const Config& c, std::vector<Patch>* out) {
-  // What is computed again now is what the figures are of; else the room that comes would be spent there.
-  Patch kept;
-  for (const Knob knob : {K::recompute_granularity, K::recompute_modules}) {
-    if (knob == K::recompute_modules && c.Get(K::recompute_granularity).is_none()) break;
-    if (c.origin(knob) != Origin::kCaller) kept.push_back(Set(knob, c.Get(knob)));
-  }
+  const Patch kept = KeptRecompute(c);
   for (Modules& modules : OffloadSetsOf(c)) out->push_back(Offload(std::move(modules), kept));
 }
 
@@ -193,6 +188,15 @@ void AddLayouts(const Config& c, std::vector<Patch>* out) {
 }
 
 }  // namespace
+
+Patch KeptRecompute(const Config& config) {
+  Patch kept;
+  for (const Knob knob : {K::recompute_granularity, K::recompute_modules}) {
+    if (knob == K::recompute_modules && config.Get(K::recompute_granularity).is_none()) break;
+    if (config.origin(knob) != Origin::kCaller) kept.push_back(Set(knob, config.Get(knob)));
+  }
+  return kept;
+}
 
 MemoryFixes MemoryFixesOf(const Config& config) {
   MemoryFixes fixes;

@@ -13,6 +13,10 @@ struct MemoryFixes {
   std::vector<Patch> layout;     // another mapping of the model onto the GPUs
 };
 
+// What a plan computes again by its own choice, as the caller's word: decided anew, it would spend the room that a fix
+// makes.
+Patch KeptRecompute(const Config& config);
+
 // `config`: effective values of the configuration that lacks memory.
 MemoryFixes MemoryFixesOf(const Config& config);
 

@@ -98,9 +98,11 @@ void SayChange(const FixOutcome& now, const FixOutcome& then, Finding* finding) 
   absl::StrAppend(&finding->needs, "; with the fix: ", Change(now, then));
 }
 
-// By as much as can be read of SayChange. What does not run has no step to compare with.
+constexpr double kMemoryRead = kGib / 2;  // as much as can be read of SayChange
+
+// By as much as can be read. What does not run has no step to compare with.
 bool Differs(const FixOutcome& now, const FixOutcome& then) {
-  constexpr double kStepRead = 0.005, kMemoryRead = kGib / 2;
+  constexpr double kStepRead = 0.005;
   if (!now.errors.empty()) return false;
   const bool step = now.step_us > 0 && then.step_us > 0 && std::abs(then.step_us / now.step_us - 1) >= kStepRead;
   return step || std::abs(then.memory_bytes - now.memory_bytes) >= kMemoryRead;
@@ -134,12 +136,31 @@ std::optional<MemoryFix> FixMemory(const FixTrial& trial, Finding* finding) {
   return first;
 }
 
+// A plan spends the room that a fix makes on other choices. Returned: the fix with those of now beside it, where that
+// leaves the room to the caller.
+std::optional<Ranked> KeepRoom(const FixTrial& trial, const Finding& finding, const Patch& patch,
+                               const FixOutcome& after) {
+  if (!trial.memory_bytes || !trial.now.errors.empty()) return std::nullopt;
+  const double now = trial.now.memory_bytes;
+  if (now - trial.memory_bytes(patch) < kMemoryRead || now - after.memory_bytes >= kMemoryRead) return std::nullopt;
+  Patch kept = patch;
+  for (Assignment& assignment : KeptRecompute(*trial.config)) kept.push_back(std::move(assignment));
+  std::optional<FixOutcome> outcome = trial.ask(kept);
+  if (!outcome.has_value() || !IsBetter(trial.now, *outcome, finding.rule_id)) return std::nullopt;
+  if (now - outcome->memory_bytes < kMemoryRead) return std::nullopt;
+  return Ranked{std::move(kept), *std::move(outcome)};
+}
+
 // Drops the fixes that do not hold, and says what the first that does costs or frees.
 void VetOther(const FixTrial& trial, Finding* finding) {
   std::vector<Patch> held;
   for (Patch& patch : finding->fixes) {
-    const std::optional<FixOutcome> after = trial.ask(patch);
+    std::optional<FixOutcome> after = trial.ask(patch);
     if (!after.has_value() || !IsBetter(trial.now, *after, finding->rule_id)) continue;
+    if (std::optional<Ranked> kept = KeepRoom(trial, *finding, patch, *after)) {
+      patch = std::move(kept->patch);
+      after = std::move(kept->outcome);
+    }
     if (held.empty() && Differs(trial.now, *after)) SayChange(trial.now, *after, finding);
     held.push_back(std::move(patch));
   }
@@ -154,15 +175,29 @@ void SetSizeIn(LayoutWish* layout, Knob knob, const Value& value) {
   if (knob == K::sequence_parallel) layout->sequence_parallel = value.truthy();
 }
 
+// Empty: the patch changes the stages.
+std::optional<Config> WithPatch(Config config, const Patch& patch) {
+  for (const Assignment& assignment : patch) {
+    if (!assignment.env_var.empty()) continue;  // none of them frees memory
+    if (assignment.knob == K::pipeline_model_parallel_size) return std::nullopt;
+    config.Set(assignment.knob, assignment.value, Origin::kCaller);
+  }
+  return config;
+}
+
+double MemoryOf(const ResolvedPlan& plan, const Patch& patch) {
+  const std::optional<Config> config = WithPatch(plan.decided.config, patch);
+  if (!config.has_value()) return plan.estimate.stages[plan.estimate.fullest].total.value;
+  const PlannedStep& at = *plan.step;
+  return at.model.Memory(at.model.Read(*config, plan.env, at.stages)).fullest.total.value;
+}
+
 // Memory and time of the plan's own configuration with a patch over it; other stages are left to the question itself.
 std::optional<FixOutcome> ForecastOf(const ResolvedPlan& plan, const Patch& patch) {
   const PlannedStep& at = *plan.step;
-  Config config = plan.decided.config;
-  for (const Assignment& assignment : patch) {
-    if (!assignment.env_var.empty()) continue;  // none of them frees memory
-    if (assignment.knob == K::pipeline_model_parallel_size) return FixOutcome();
-    config.Set(assignment.knob, assignment.value, Origin::kCaller);
-  }
+  const std::optional<Config> patched = WithPatch(plan.decided.config, patch);
+  if (!patched.has_value()) return FixOutcome();
+  const Config& config = *patched;
   FixOutcome outcome;
   const Candidate candidate = at.model.Read(config, plan.env, at.stages);
   const MemoryForecast memory = at.model.Memory(candidate);
@@ -296,7 +331,10 @@ void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
     if (!then.ok()) return std::nullopt;
     return OutcomeOf(then->run.findings, &then->estimate, ComparedUs(*then));
   };
-  if (plan->step != nullptr) trial.forecast = [&](const Patch& patch) { return ForecastOf(*plan, patch); };
+  if (plan->step != nullptr) {
+    trial.forecast = [&](const Patch& patch) { return ForecastOf(*plan, patch); };
+    trial.memory_bytes = [&](const Patch& patch) { return MemoryOf(*plan, patch); };
+  }
   NameRoomy(VetFixes(trial, &findings), plan);
   for (Finding& finding : findings) {
     for (Patch& fix : finding.fixes) AddChosen(plan->chosen, &fix);

@@ -37,6 +37,7 @@ struct FixTrial {
   const Patch* roomy = nullptr;                                     // a search's own way to more room; may be unset
   std::function<std::optional<FixOutcome>(const Patch&)> ask;       // with the patch as the caller's word
   std::function<std::optional<FixOutcome>(const Patch&)> forecast;  // memory and time alone: cheap; may be unset
+  std::function<double(const Patch&)> memory_bytes;                 // all else as it is; may be unset
 };
 
 // A memory finding's first fix.
