@@ -89,6 +89,27 @@ TEST(JudgedMemory, TakesOffWhatOthersHold) {
   }));
 }
 
+// What LoongForge builds by its own files: gated delta nets by the model's family, output weights that the published
+// model shares with its embedding.
+TEST(JudgedMemory, OfALoongForgeLaunchIsThatOfThePlanItWasWrittenFor) {
+  for (const char* model : {"qwen3.5-27b", "qwen3-next-80b-a3b", "qwen3.5-35b-a3b", "qwen3-0.6b", "qwen3-4b"}) {
+    v1::ResolveConfigRequest question = testing::Training(model, "h100-sxm", 64, 4096, 512);
+    question.mutable_target()->set_framework("loongforge");
+    testing::SetSizes({.tp = 2, .pp = 2, .ep = absl::StrContains(model, "-a3b") ? 8 : 0}, &question);
+    const v1::ResolveConfigResponse plan = testing::Resolved(question);
+    ASSERT_GT(plan.launches_size(), 0) << model;
+    v1::ValidateConfigRequest request;
+    request.mutable_target()->set_framework("loongforge");
+    *request.mutable_hardware() = question.hardware();
+    for (const auto& [name, value] : plan.launches(0).env()) (*request.mutable_env())[name] = value;
+    for (const std::string& word : plan.launches(0).argv()) request.mutable_arguments()->add_values(word);
+    const v1::ValidateConfigResponse judged = Validated(request);
+    ASSERT_GT(judged.estimate().stages_size(), 0) << model;
+    EXPECT_NEAR(judged.estimate().stages(0).total_bytes().value(), plan.estimate().stages(0).total_bytes().value(), 1e7)
+        << model;
+  }
+}
+
 TEST(JudgedMemory, RefusesThatOthersHoldAllMemory) {
   for (const int64_t bytes : {int64_t{-1}, int64_t{1} << 37}) {
     v1::ValidateConfigRequest request = SmallWithoutVocabulary();

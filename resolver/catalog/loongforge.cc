@@ -227,6 +227,8 @@ const LoongForgeModel* LoongForgeModelOf(const Config& config) {
 std::optional<Knob> LoongForgeKey(absl::string_view key) {
   if (key == "fp8_param") return Knob::fp8_param_gather;            // validators.py:74
   if (key == "vocab_size_in_config_file") return Knob::vocab_size;  // before the tokenizer's: tokenizer.py:126
+  // (i + 1) % full_attention_interval, as core has it: models/foundation/qwen3_next/qwen3_next_layer_spec.py:124.
+  if (key == "full_attention_interval") return Knob::linear_attention_freq;
   if (IsLoongForgeStructure(key)) return std::nullopt;
   if (const auto knob = FindKnob(key); knob.has_value()) return knob;
   const auto found = KnobsOfArguments().find(key);

@@ -145,18 +145,26 @@ class Reader {
       m_.v_head_dim = Required(K::v_head_dim);
     }
     m_.attention_output_gate = On(K::attention_output_gate);
+    if (const Value& family = c_.Get(K::model_family); family.is_text() && OwnDeltaNet(family.text())) {
+      m_.attention_output_gate = true;
+      return GatedDelta(/*usual=*/4);
+    }
     const Value& variant = c_.Get(K::experimental_attention_variant);
     if (!variant.is_text()) return;
     const absl::string_view name = variant.text();
-    if (name == "gated_delta_net" || name == "gdn") return GatedDelta();
+    if (name == "gated_delta_net" || name == "gdn") return GatedDelta(/*usual=*/0);
     if (name == "dsa" && On(K::multi_latent_attention)) return SparseIndexer();
     unknown_ = absl::StrCat("experimental_attention_variant=", name, ": this attention is not weighed");
   }
 
+  // Families whose layers LoongForge builds itself, whatever the variant says: gated delta nets, gated attention and
+  // gated shared experts (LoongForge@c6275661 models/foundation/qwen3_next, models/foundation/qwen3_5).
+  static bool OwnDeltaNet(absl::string_view family) { return family == "qwen3_next" || family == "qwen3_5"; }
+
   // The sizes of the layers that are no softmax attention, and which these are: all but every linear_attention_freq-th,
   // or a list with one entry a layer (Megatron-Core
-  // models/gpt/experimental_attention_variant_module_specs.py:459).
-  void GatedDelta() {
+  // models/gpt/experimental_attention_variant_module_specs.py:459). `usual`: where nothing says which.
+  void GatedDelta(int64_t usual) {
     m_.attention = "linear-hybrid";
     m_.linear_num_key_heads = Required(K::linear_num_key_heads);
     m_.linear_num_value_heads = Required(K::linear_num_value_heads);
@@ -164,7 +172,7 @@ class Reader {
     m_.linear_value_head_dim = Required(K::linear_value_head_dim);
     m_.linear_conv_kernel_dim = Required(K::linear_conv_kernel_dim);
     const Value& frequency = c_.Get(K::linear_attention_freq);
-    const int64_t every = frequency.is_int() ? frequency.integer() : 0;
+    const int64_t every = frequency.is_int() ? frequency.integer() : usual;
     if (!frequency.is_list() && every < 1) return Lack(K::linear_attention_freq, "linear_attention_freq is not given");
     for (int64_t i = 0; i < std::min(m_.num_layers, kMostLayers); ++i) {
       m_.linear_attention_freq.push_back((frequency.is_list() ? Listed(frequency, i) : (i + 1) % every != 0) ? 1 : 0);
@@ -188,7 +196,8 @@ class Reader {
     m_.moe_ffn_hidden_size = Size(K::moe_ffn_hidden_size);
     if (!m_.moe_ffn_hidden_size.has_value()) m_.moe_ffn_hidden_size = m_.ffn_hidden_size;
     m_.moe_shared_expert_intermediate_size = Size(K::moe_shared_expert_intermediate_size);
-    m_.moe_shared_expert_gate = On(K::moe_shared_expert_gate);
+    const Value& family = c_.Get(K::model_family);
+    m_.moe_shared_expert_gate = On(K::moe_shared_expert_gate) || (family.is_text() && OwnDeltaNet(family.text()));
     m_.moe_latent_size = Size(K::moe_latent_size);
     m_.moe_router_enable_expert_bias = On(K::moe_router_enable_expert_bias);
     const int64_t layers = std::min(m_.num_layers, kMostLayers);

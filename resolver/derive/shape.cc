@@ -244,6 +244,12 @@ std::optional<ModelSpec> ChangedBy(const Config& config, const ModelSpec& model)
       model.mtp_num_layers != config.Get(mtp).integer()) {
     m().mtp_num_layers = config.Get(mtp).integer();
   }
+  // LoongForge's own file may give output weights of its own to a model that is published without.
+  const Knob untie = Knob::untie_embeddings_and_output_weights;
+  if (config.Given(untie) && config.Get(untie).is_bool() &&
+      model.tie_embeddings.value_or(false) == config.Get(untie).truthy()) {
+    m().tie_embeddings = !config.Get(untie).truthy();
+  }
   if (model.is_moe()) {
     take(Knob::num_moe_experts, &ModelSpec::num_moe_experts);
     take(Knob::moe_router_topk, &ModelSpec::moe_router_topk);
