@@ -335,5 +335,17 @@ TEST(ResolveConfig, ALaunchOfLoongForgeTrainsTheModel) {
   EXPECT_EQ(judged.estimate().stages(0).total_bytes().value(), plan.estimate().stages(0).total_bytes().value());
 }
 
+TEST(ResolveConfig, OffersNoExpertSizeToADenseModel) {
+  v1::ResolveConfigRequest request = testing::Training("qwen3-8b", "h100-sxm", 8, 4096, 64);
+  testing::SetSizes({.tp = 3, .pp = 1}, &request);
+  const v1::ResolveConfigResponse answer = testing::Resolved(request);
+  const v1::Finding* const grid = testing::FindFinding(answer.findings(), "mesh.expert-world-divisible");
+  ASSERT_NE(grid, nullptr);
+  ASSERT_GT(grid->fixes_size(), 0);
+  for (const v1::Fix& fix : grid->fixes()) {
+    EXPECT_FALSE(absl::StrContains(fix.ShortDebugString(), "expert")) << fix.ShortDebugString();
+  }
+}
+
 }  // namespace
 }  // namespace flightplan

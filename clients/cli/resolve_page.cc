@@ -77,11 +77,11 @@ std::string LayoutLine(const ResolvePage& page, const Terminal& terminal) {
   const v1::ResolvedLayout& layout = page.response.layout();
   const v1::Layout& sizes = layout.sizes();
   const std::string pipeline = absl::StrCat("PP", sizes.pipeline_model_parallel_size());
-  std::vector<std::string> parts = {
-      absl::StrCat("dense ", absl::StrJoin({absl::StrCat("TP", sizes.tensor_model_parallel_size()),
-                                            absl::StrCat("CP", sizes.context_parallel_size()),
-                                            absl::StrCat("DP", layout.data_parallel_size()), pipeline},
-                                           terminal.times()))};
+  std::vector<std::string> dense = {absl::StrCat("TP", sizes.tensor_model_parallel_size()),
+                                    absl::StrCat("CP", sizes.context_parallel_size())};
+  if (layout.data_parallel_size() > 0) dense.push_back(absl::StrCat("DP", layout.data_parallel_size()));
+  dense.push_back(pipeline);
+  std::vector<std::string> parts = {absl::StrCat("dense ", absl::StrJoin(dense, terminal.times()))};
   // Where a layout string places the layers, the interleaving is in the string; what was asked for is shown.
   const int vpp = std::max(sizes.virtual_pipeline_model_parallel_size(),
                            page.request.layout().virtual_pipeline_model_parallel_size());
@@ -94,9 +94,13 @@ std::string LayoutLine(const ResolvePage& page, const Terminal& terminal) {
     if (layout.ep_domain_count() > 1) absl::StrAppend(&experts, " over ", layout.ep_domain_count(), " NVLink domains");
     parts.push_back(absl::StrCat("experts ", experts));
   }
-  parts.push_back(absl::StrCat(WithThousands(layout.microbatch_count()),
-                               layout.microbatch_count() == 1 ? " microbatch of " : " microbatches of ",
-                               sizes.micro_batch_size()));
+  if (layout.data_parallel_size() <= 0) {
+    parts.push_back(absl::StrCat("does not divide ", WithThousands(page.request.hardware().gpu_count()), " GPUs"));
+  } else {
+    parts.push_back(absl::StrCat(WithThousands(layout.microbatch_count()),
+                                 layout.microbatch_count() == 1 ? " microbatch of " : " microbatches of ",
+                                 sizes.micro_batch_size()));
+  }
   return Lines("layout", parts, kPartGap, terminal);
 }
 

@@ -48,6 +48,11 @@ std::vector<Patch> SmallerGrid(F f, std::initializer_list<K> knobs, bool expert)
 }
 // An expert tensor parallel size that nobody asked for goes first: unset, it is the dense one.
 std::vector<Patch> SmallerExpertGrid(F f) {
+  // A dense model has no experts to split otherwise.
+  if (f.none(K::num_moe_experts) && ExpertTp(f) == f.num(K::tensor_model_parallel_size)) {
+    return SmallerGrid(
+        f, {K::tensor_model_parallel_size, K::expert_model_parallel_size, K::pipeline_model_parallel_size}, true);
+  }
   std::vector<Patch> fixes;
   const std::optional<int64_t> size = ExpertSize(f);
   const bool unasked = f.none(K::expert_tensor_parallel_size) && ExpertTp(f) > 1 && size.has_value();
