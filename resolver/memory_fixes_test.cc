@@ -133,6 +133,22 @@ TEST(MemoryFix, IsNotSpentOnOtherChoices) {
   EXPECT_LT(FullestGib(after), FullestGib(before) - 4) << copies->needs();
 }
 
+// A name that the stack refuses is in no fix.
+TEST(MemoryFix, TakesOverNoModuleThatIsRefused) {
+  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 128);
+  SetSizes({.tp = 1, .pp = 1, .ep = 16}, &request);
+  Pin("recompute_granularity", "selective", &request);
+  v1::KnobSetting* const modules = request.add_pinned_knobs();
+  modules->set_name("recompute_modules");
+  modules->mutable_value()->mutable_list_value()->add_values()->set_string_value("foo");
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  ASSERT_NE(FindFinding(answer.findings(), "recompute.modules-known"), nullptr);
+  const v1::Finding* const lacks = FindFinding(answer.findings(), "fit.memory-marginal");
+  ASSERT_NE(lacks, nullptr);
+  ASSERT_EQ(lacks->fixes_size(), 1);
+  EXPECT_FALSE(absl::StrContains(lacks->fixes(0).ShortDebugString(), "foo")) << lacks->fixes(0).ShortDebugString();
+}
+
 // The logits of a long sequence take most of the memory: half of them is still too much.
 TEST(MemoryFix, MayTakeMoreThanHalfAway) {
   v1::ResolveConfigRequest request = Training("gpt-oss-120b", "b200", 64, 131072, 64);

@@ -120,6 +120,18 @@ void SayWhyNotTaken(const FixOutcome& now, const FixOutcome& then, const Patch& 
                   "that it is yours to try");
 }
 
+// With the modules as the fix of an error among them has them: a memory fix adds to those, and takes over no name that
+// the stack refuses.
+Config WithLegalModules(Config config, const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) {
+    if (finding.severity != Severity::kError || finding.fixes.empty()) continue;
+    for (const Assignment& one : finding.fixes.front()) {
+      if (one.env_var.empty() && one.knob == K::recompute_modules) config.Set(one.knob, one.value, Origin::kDecided);
+    }
+  }
+  return config;
+}
+
 std::optional<MemoryFix> FixMemory(const FixTrial& trial, Finding* finding) {
   MemoryFixes fixes = MemoryFixesOf(*trial.config);
   std::vector<Ranked> taken;
@@ -268,7 +280,10 @@ bool SaysStep(const FixOutcome& outcome) {
   return outcome.errors.empty() || std::any_of(outcome.found.begin(), outcome.found.end(), IsMemory);
 }
 
-std::optional<MemoryFix> VetFixes(const FixTrial& trial, std::vector<Finding>* findings) {
+std::optional<MemoryFix> VetFixes(const FixTrial& given, std::vector<Finding>* findings) {
+  const Config legal = WithLegalModules(*given.config, *findings);
+  FixTrial trial = given;
+  trial.config = &legal;
   std::optional<MemoryFix> of_memory;
   for (Finding& finding : *findings) {
     if (finding.fixes.empty()) continue;
