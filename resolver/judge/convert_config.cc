@@ -37,6 +37,18 @@ bool SameValue(const Value& a, const Value& b) { return a == b && a.is_bool() ==
 
 bool Has(const Side& side, Knob knob) { return side.config.origin(knob) != Origin::kAbsent; }
 
+// A command line names a signal where a configuration may have its number, as Python's enum takes it. The knob's
+// choices are Linux's signals in the order of their numbers, but the real-time ones at their end.
+Value SignalName(Knob knob, const Value& value, const Environment& to) {
+  const internal::FlagRow* const flag = FirstFlag(knob, to.core_release);
+  if (knob != Knob::exit_signal || !value.is_int() || StackOf(to).container || flag == nullptr) return value;
+  constexpr int64_t kLastOfKind = 31;
+  const std::vector<absl::string_view> names = absl::StrSplit(Row(knob).choices, '|');
+  const int64_t at = value.integer() - 1;
+  const bool known = at >= 0 && at < kLastOfKind && at < static_cast<int64_t>(names.size());
+  return known ? Value(names[static_cast<size_t>(at)]) : value;
+}
+
 class Conversion {
  public:
   // `out`: outlives the conversion, which fills its launch and its lists.
@@ -48,7 +60,7 @@ class Conversion {
       const Knob source = parsed.knob;
       if (!seen_.insert(source).second) continue;
       const Value& value = from_.config.Get(source);
-      Move move{source, CanonicalKnob(source), value, ""};
+      Move move{source, CanonicalKnob(source), SignalName(source, value, to_.env), ""};
       if (std::optional<RenamedKnob> renamed = RenameFor(move.target, value, from_.config, to_.env);
           renamed.has_value()) {
         move = {source, renamed->knob, renamed->value, std::string(renamed->why)};

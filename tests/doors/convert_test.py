@@ -44,6 +44,12 @@ class Convert(unittest.TestCase):
                 out[flag] = (out[flag] + " " + word).strip()
         return out
 
+    def test_a_signal_by_its_number_is_named(self):
+        for number, name in (("15", "SIGTERM"), ("12", "SIGUSR2")):
+            answer = self.answer("megatron-bridge", "megatron-lm", [f"train.exit_signal={number}"], code=1)
+            self.assertEqual(self.pairs(answer["launch"]["argv"])["--exit-signal"], name)
+            self.assertFalse([f for f in answer["target_findings"] if "exit-signal" in f["seen"]])
+
     def names(self, knobs):
         return {knob["name"] for knob in knobs}
 
@@ -107,7 +113,7 @@ class Convert(unittest.TestCase):
         row = next(k for k in there["converted"] if k["name"] == "tensor_model_parallel_size")
         self.assertEqual((row["source_spelling"], row["target_spelling"]),
                          ("--tensor-model-parallel-size", "model.tensor_model_parallel_size"))
-        back = self.answer("megatron-bridge", "megatron-lm", argv, code=1)  # data and tokenizer are not Bridge's to give
+        back = self.answer("megatron-bridge", "megatron-lm", argv)
         for flag in ("--tensor-model-parallel-size", "--pipeline-model-parallel-size", "--num-layers", "--hidden-size",
                      "--seq-length", "--global-batch-size", "--micro-batch-size"):
             self.assertEqual(self.pairs(back["launch"]["argv"]).get(flag), self.pairs(ARGS)[flag], flag)
