@@ -3,6 +3,8 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -15,6 +17,25 @@ namespace {
 namespace http = boost::beast::http;
 
 std::string TextOf(boost::beast::string_view text) { return std::string(text.data(), text.size()); }
+
+// "http://host:80/a?b" as "host:80" and "/a?b"; of a target in the usual form the host is empty.
+struct Target {
+  boost::beast::string_view host, rest;
+};
+
+// Nothing: of no form that is asked here.
+std::optional<Target> TargetOf(const HttpParser::value_type& header) {
+  const boost::beast::string_view text = header.target();
+  if (text.starts_with("/") || (text == "*" && header.method() == http::verb::options)) return Target{{}, text};
+  for (const boost::beast::string_view scheme : {"http://", "https://"}) {
+    if (!boost::beast::iequals(text.substr(0, scheme.size()), scheme)) continue;
+    const boost::beast::string_view at = text.substr(scheme.size());
+    const size_t end = std::min(at.find_first_of("/?"), at.size());
+    if (end == 0) return std::nullopt;
+    return Target{at.substr(0, end), at.substr(end)};
+  }
+  return std::nullopt;
+}
 
 template <class Message>
 void SetHeaders(const HttpResponse& response, const std::vector<HttpHeader>& always, Message* message) {
@@ -44,10 +65,27 @@ std::optional<HttpFault> FaultOf(const boost::system::error_code& error) {
   return std::nullopt;
 }
 
+std::optional<HttpFault> FaultIn(const HttpParser::value_type& header) {
+  const auto hosts = header.equal_range(http::field::host);
+  if (std::distance(hosts.first, hosts.second) > 1) return HttpFault{400, "more than one Host"};
+  const std::optional<Target> target = TargetOf(header);
+  if (!target.has_value()) return HttpFault{400, "this is no target of a request"};
+  if (!target->host.empty() && hosts.first != hosts.second &&
+      !boost::beast::iequals(target->host, hosts.first->value())) {
+    return HttpFault{400, "the target is of another server than Host"};
+  }
+  return std::nullopt;
+}
+
 HttpRequest TakeRequest(HttpParser::value_type* message) {
   HttpRequest request;
   request.method = TextOf(message->method_string());
-  const std::string target = TextOf(message->target());
+  const Target asked = TargetOf(*message).value_or(Target{});
+  std::string target = TextOf(asked.rest);
+  if (!asked.host.empty()) {
+    if (target.empty() || target.front() == '?') target.insert(0, "/");
+    if (message->find(http::field::host) == message->end()) message->set(http::field::host, asked.host);
+  }
   const size_t end = target.find('?');
   request.path = target.substr(0, end);
   if (end != std::string::npos) request.query = target.substr(end + 1);

@@ -40,7 +40,12 @@ struct HttpFault {
 // Of what is wrong with the bytes; nothing for a caller who only went away.
 std::optional<HttpFault> FaultOf(const boost::system::error_code& error);
 
-// The message is read and not needed after.
+// Of a header that names no one server (RFC 9112, 3.2): several Hosts, a target of another form or of another server.
+// Without a Host nobody is named, which is for those to refuse that go by it.
+std::optional<HttpFault> FaultIn(const HttpParser::value_type& header);
+
+// The message is read, FaultIn has nothing against it, and it is not needed after. A target with a server's name comes
+// as its path, and as a Host where there is none.
 HttpRequest TakeRequest(HttpParser::value_type* message);
 // In DER; empty: none, or not one that was verified.
 std::string PeerCertificate(SSL* connection);

@@ -73,19 +73,26 @@ class HttpServerTest : public ::testing::Test {
   }
 
   void Start() {
-    auto server = HttpServer::Start(options_, {{"GET", "/hello",
-                                                [](const HttpRequest&) {
-                                                  return HttpResponse{200, "text/plain", "hello\n"};
-                                                }},
-                                               {"POST", "/echo",
-                                                [](const HttpRequest& request) {
-                                                  return HttpResponse{200, "text/plain", request.body};
-                                                }},
-                                               {"GET", "/wait", [this](const HttpRequest&) {
-                                                  began_.set_value();
-                                                  go_on_.get_future().wait();
-                                                  return HttpResponse{200, "text/plain", "waited\n"};
-                                                }}});
+    auto server = HttpServer::Start(
+        options_,
+        {{"GET", "/hello",
+          [](const HttpRequest&) {
+            return HttpResponse{200, "text/plain", "hello\n"};
+          }},
+         {"POST", "/echo",
+          [](const HttpRequest& request) {
+            return HttpResponse{200, "text/plain", request.body};
+          }},
+         {"GET", "/host",
+          [](const HttpRequest& request) {
+            const std::string* const host = request.Header("host");
+            return HttpResponse{200, "text/plain", absl::StrCat(request.path, " of ", host ? *host : "", "\n")};
+          }},
+         {"GET", "/wait", [this](const HttpRequest&) {
+            began_.set_value();
+            go_on_.get_future().wait();
+            return HttpResponse{200, "text/plain", "waited\n"};
+          }}});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
@@ -114,6 +121,25 @@ TEST_F(HttpServerTest, AnswersWhatItHas) {
   EXPECT_THAT(Ask("GET /echo HTTP/1.1\r\n\r\n"), AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("asked by POST")));
   EXPECT_THAT(Ask("POST /echo HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"), HasSubstr("\r\n\r\nabc"));
   EXPECT_THAT(Ask("\x16\x03\x01 what\r\n\r\n"), StartsWith("HTTP/1.1 400 "));
+}
+
+// Who reads the first and who reads the last would take it for requests of two servers (RFC 9112, 3.2).
+TEST_F(HttpServerTest, ARequestNamesOneServer) {
+  Start();
+  EXPECT_THAT(Ask("GET /hello HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("more than one Host")));
+  EXPECT_THAT(Ask("POST /echo HTTP/1.1\r\nHost: a\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"),
+              StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(Ask("GET http://b/hello HTTP/1.1\r\nHost: a\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("another server")));
+  EXPECT_THAT(Ask("GET HTTP://A:80/hello?x HTTP/1.1\r\nHost: a:80\r\n\r\n"), HasSubstr("\r\n\r\nhello\n"));
+  EXPECT_THAT(Ask("GET http://a/host HTTP/1.0\r\n\r\n"), HasSubstr("\r\n\r\n/host of a\n"));
+  EXPECT_THAT(Ask("GET http://a?x HTTP/1.1\r\nHost: a\r\n\r\n"), StartsWith("HTTP/1.1 404 "));
+  for (const char* target : {"http:///hello", "hello", "*", "a:80", "ftp://a/hello"}) {
+    EXPECT_THAT(Ask(absl::StrCat("GET ", target, " HTTP/1.1\r\nHost: a\r\n\r\n")), StartsWith("HTTP/1.1 400 "))
+        << target;
+  }
+  EXPECT_EQ(dropped(HttpDrop::kMalformed), 8);
 }
 
 TEST_F(HttpServerTest, HeadersAndBodiesHaveABound) {

@@ -84,6 +84,10 @@ class HttpSession final : public std::enable_shared_from_this<HttpSession<Stream
   }
 
   void ReadBody() {
+    if (const std::optional<HttpFault> fault = FaultIn(parser_->get())) {
+      forgets_ = !parser_->is_done();
+      return Refuse(HttpDrop::kMalformed, loop_.Says(fault->status, fault->line));
+    }
     if (parser_->is_done()) return Handle();
     forgets_ = true;
     const auto length = parser_->content_length();
