@@ -94,21 +94,25 @@ double Bounds::StaticBytes(const LayoutSizes& sizes, const StageLayout& stages) 
   return MemoryModel(*q_.shape, c, q_.memory.device).StaticBytes();
 }
 
-bool Bounds::CannotFit(const LayoutSizes& sizes, const StageLayout& stages, const Family& family) const {
-  if (q_.memory.capacity <= 0) return false;
+double Bounds::LeastBytes(const LayoutSizes& sizes, const StageLayout& stages, const Family& family,
+                          const Combination* combination, double enough) const {
   Candidate c = CandidateAt(q_, sizes, &stages);
-  Use(q_, {&q_.execution.exchanges.front(), &q_.execution.graphs.front(), {}, {}}, &c);
+  const Combination plain = {&q_.execution.exchanges.front(), &q_.execution.graphs.front(), {}, {}, {}};
+  Use(q_, combination == nullptr ? plain : *combination, &c);
   Use(family.most, c.offload_layers, &c);
   UseOffload(q_.execution, family.offload, &c);
   Work::Spend(kWorkOfModel);
   const MemoryModel model(*q_.shape, c, q_.memory.device);
-  const std::vector<int>& ranks = stages.distinct_ranks;
-  return std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
+  double least = 0;
+  for (const int rank : stages.distinct_ranks) {
     Work::Spend(WorkOfRank(stages));
     const StageBytes bytes = model.Stage(rank);
-    const double passing = bytes[MemoryPart::kBackward] + bytes[MemoryPart::kDispatch] + bytes[MemoryPart::kGraphs];
-    return bytes.Total() - passing > q_.memory.capacity;
-  });
+    const double passing = bytes[MemoryPart::kBackward] + bytes[MemoryPart::kGraphs] +
+                           (combination == nullptr ? bytes[MemoryPart::kDispatch] : 0);
+    least = std::max(least, bytes.Total() - passing);
+    if (least > enough) break;
+  }
+  return least;
 }
 
 }  // namespace flightplan

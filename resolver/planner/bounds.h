@@ -42,8 +42,14 @@ class Bounds {
   double InputBytes(const LayoutSizes& sizes) const;
   double StaticBytes(const LayoutSizes& sizes, const StageLayout& stages) const;
   // What no way of execution in the family goes below: the one that recomputes most keeps least, and what is live for a
-  // moment, what the dispatcher registers and what graphs hold comes on top of it.
-  bool CannotFit(const LayoutSizes& sizes, const StageLayout& stages, const Family& family) const;
+  // moment and what graphs hold comes on top of it, as does what the dispatcher registers where `combination` is null:
+  // for all of them. Exact up to `enough`; what is more is only known to be more.
+  double LeastBytes(const LayoutSizes& sizes, const StageLayout& stages, const Family& family,
+                    const Combination* combination, double enough) const;
+  bool CannotFit(const LayoutSizes& sizes, const StageLayout& stages, const Family& family) const {
+    return q_.memory.capacity > 0 &&
+           LeastBytes(sizes, stages, family, nullptr, q_.memory.capacity) > q_.memory.capacity;
+  }
 
  private:
   double HandedOnBytes(const LayoutSizes& sizes) const;

@@ -18,6 +18,9 @@ size_t WorkOfStep(const StageLayout& stages) {
   const size_t pairs = stages.steady == nullptr ? 0 : stages.steady->pairs.size();
   return kWorkOfStep + kWorkOfLoad * (stages.contents.size() + pairs);
 }
+// Sums of the same parts in another order differ in their last bits.
+bool Above(double least, double bytes) { return least * (1 - 1e-12) > bytes; }
+
 size_t WorkOfMemory(const StageLayout& stages) {
   return kWorkOfModel + stages.distinct_ranks.size() * WorkOfRank(stages);
 }
@@ -234,32 +237,70 @@ void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<
   if (winner.has_value()) out->found.push_back(Found(layout, *winner));
 }
 
+// The families of which something may be as good as `best`, the most promising first.
+std::vector<LayoutJudge::LeastOfFamily> LayoutJudge::LeastOfFamilies(const Layout& layout, double best) const {
+  std::vector<LeastOfFamily> open;
+  for (const Family& family : families_) {
+    const double least = bounds_.LeastBytes(layout.sizes, *layout.stages, family, nullptr, best);
+    if (!Above(least, best)) open.push_back({least, &family});
+  }
+  std::stable_sort(open.begin(), open.end(),
+                   [](const LeastOfFamily& a, const LeastOfFamily& b) { return a.least < b.least; });
+  return open;
+}
+
 void LayoutJudge::JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,
                               Judgement* out) const {
+  Work::Spend(kWorkOfLayout);
   Candidate c = CandidateAt(q_, layout.sizes, layout.stages);
   const int32_t given_layers = c.offload_layers;
   double best = std::nextafter(threshold, kNever);
-  std::optional<Candidate> winner;
+  const double room = q_.memory.capacity > 0 ? std::nextafter(q_.room * q_.memory.capacity, kNever) : kNever;
+  // What falls because it is above `best`: it cannot fit, or others leave more free.
+  const auto falls = [&](int64_t sets) { (best < room ? out->time_bound : out->memory_bound) += sets; };
+  best = std::min(best, room);
+  std::vector<const Combination*> possible;
   for (const Combination& combination : combinations) {
-    if (!Possible(q_, layout.sizes, combination)) {
+    if (Possible(q_, layout.sizes, combination)) {
+      possible.push_back(&combination);
+    } else {
       out->incompatible += sets_;
-      continue;
     }
-    Use(q_, combination, &c);
-    for (const Recompute& recompute : q_.execution.recomputes) {
-      if (!Compatible(*combination.exchange, *combination.graphs, recompute) || !Compatible(layout.sizes, recompute)) {
-        out->incompatible += static_cast<int64_t>(q_.execution.optimizer_offloads.size());
+  }
+  const std::vector<LeastOfFamily> families = LeastOfFamilies(layout, best);
+  int64_t left = 0;  // sets in them
+  for (const LeastOfFamily& open : families) left += static_cast<int64_t>(open.family->sets.size());
+  falls((sets_ - left) * static_cast<int64_t>(possible.size()));
+  std::optional<Candidate> winner;
+  std::tuple<const Combination*, size_t, const Family*> winner_at;  // of equals the plainest
+  for (const LeastOfFamily& open : families) {
+    const Family& family = *open.family;
+    for (const Combination* combination : possible) {
+      if (Work::Spent()) break;
+      if (Above(open.least, best) ||
+          Above(bounds_.LeastBytes(layout.sizes, *layout.stages, family, combination, best), best)) {
+        falls(static_cast<int64_t>(family.sets.size()));
         continue;
       }
-      Use(recompute, given_layers, &c);
-      for (float offload : q_.execution.optimizer_offloads) {
-        UseOffload(q_.execution, offload, &c);
+      Use(q_, *combination, &c);
+      UseOffload(q_.execution, family.offload, &c);
+      for (const size_t r : family.sets) {
+        const Recompute& recompute = q_.execution.recomputes[r];
+        if (!Compatible(*combination->exchange, *combination->graphs, recompute) ||
+            !Compatible(layout.sizes, recompute)) {
+          ++out->incompatible;
+          continue;
+        }
+        Use(recompute, given_layers, &c);
         ++out->judged;
         if (Work::Spent()) break;
-        const Band memory = MemoryOf(c);
-        if (!(memory.value < best) || !Fits(memory.value)) continue;
-        best = memory.value;
+        const double bytes = MemoryOf(c).value;
+        const std::tuple at(combination, r, &family);
+        const bool plainer = winner.has_value() && bytes == best && at < winner_at;
+        if ((bytes >= best && !plainer) || !Fits(bytes)) continue;
+        best = bytes;
         winner = c;
+        winner_at = at;
       }
     }
   }

@@ -53,6 +53,10 @@ class LayoutJudge {
     const Family* family;
     std::optional<bool> forbidden;  // by memory; not known yet
   };
+  struct LeastOfFamily {
+    double least;  // bytes
+    const Family* family;
+  };
   // A recompute set of a family.
   struct TimedSet {
     double us;
@@ -78,6 +82,7 @@ class LayoutJudge {
   bool AddFaster(const Layout& layout, double best, Candidate* c, Combination* combination, OpenFamily* open,
                  std::vector<TimedSet>* faster, Judgement* out) const;
   bool Forbidden(const Layout& layout, OpenFamily* open) const;
+  std::vector<LeastOfFamily> LeastOfFamilies(const Layout& layout, double best) const;
   void JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,
                    Judgement* out) const;
   double ThresholdAmongAlike(const LayoutSizes& sizes, const std::vector<FoundPlan>& best) const;

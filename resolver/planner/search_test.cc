@@ -156,10 +156,22 @@ TEST(Search, KeepsWhatIsGiven) {
 }
 
 TEST(Search, CountsEveryCandidateOnce) {
-  Setting setting("moonlight-16b-a3b", "h100", 16, 64, 60);
+  for (const SearchObjective objective : {SearchObjective::kStepTime, SearchObjective::kMemoryHeadroom}) {
+    Setting setting("moonlight-16b-a3b", "h100", 16, 64, 60);
+    setting.question.objective = objective;
+    const SearchStatistics s = Search(setting.question).statistics;
+    EXPECT_GT(s.judged, 0);
+    EXPECT_EQ(s.judged + s.memory_bound + s.time_bound + s.incompatible, s.space);
+  }
+}
+
+// A list by memory was thirty to a thousand times as dear as one by time.
+TEST(Search, ByMemoryJudgesOneCandidateInAThousand) {
+  Setting setting("deepseek-v3", "h100", 128, 1024, 79);
+  setting.question.objective = SearchObjective::kMemoryHeadroom;
   const SearchStatistics s = Search(setting.question).statistics;
   EXPECT_GT(s.judged, 0);
-  EXPECT_EQ(s.judged + s.memory_bound + s.time_bound + s.incompatible, s.space);
+  EXPECT_LT(s.judged, s.space / 1000);
 }
 
 TEST(Search, LeavesTheRoomThatIsAskedFor) {
