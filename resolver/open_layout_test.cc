@@ -40,6 +40,16 @@ TEST(OpenLayout, IsSearched) {
   }
 }
 
+// What it would choose itself makes no answer faster for being said: the search knows that a few expert ranks are
+// evenly loaded, and the shared expert beside the all-to-all where EP is open.
+TEST(OpenLayout, IsAsFastAsWithItsOwnSharedExpertOverlapSaid) {
+  v1::ResolveConfigRequest request = Training("llama-4-scout", "h200-sxm", 16, 8192, 128);
+  request.mutable_target()->set_framework("megatron-bridge");
+  const double open_us = StepUs(Resolved(request));
+  Pin("moe_shared_expert_overlap", true, &request);
+  EXPECT_LE(open_us, StepUs(Resolved(request)) * 1.01);
+}
+
 // A fix is tried at the sizes that were chosen, so it names them: alone it would be a question for another search.
 TEST(OpenLayout, HasFixesThatHoldWhatTheySay) {
   v1::ResolveConfigRequest request = Training("qwen3-235b-a22b", "h100-sxm", 256, 4096, 2048);

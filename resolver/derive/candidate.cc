@@ -17,8 +17,6 @@ namespace {
 using K = Knob;
 
 constexpr int64_t kMaxOffloadedLayers = 1 << 15;  // beyond any real model
-// Growth of the busiest expert rank over the mean while routing is neither forced nor capped.
-constexpr float kTrainingImbalance = 1.25F;
 
 int32_t Size(const Config& config, Knob knob) {
   return static_cast<int32_t>(std::min<int64_t>(SizeOf(config, knob), std::numeric_limits<int32_t>::max()));
@@ -199,7 +197,7 @@ void ReadExperts(const Config& config, const ModelShape& shape, Candidate* c) {
   c->rank_capacity_factor = factor(K::moe_expert_rank_capacity_factor);
   c->drop_pad = c->capacity_factor > 0 && on(K::moe_pad_expert_input_to_capacity);
   if (!shape.is_moe() || on(K::moe_router_force_load_balancing)) return;
-  if (c->ep >= 8) c->imbalance = kTrainingImbalance;
+  if (c->ep >= kUnevenExpertRanks) c->imbalance = kTrainingImbalance;
   if (c->drop_pad) {
     c->imbalance = c->capacity_factor;  // every expert takes exactly so many
   } else if (c->capacity_factor > 0) {

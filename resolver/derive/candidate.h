@@ -75,6 +75,11 @@ enum GraphModule : uint8_t {
 // What goes with the optimizer's state on the host, so that its copies run beside the step.
 inline constexpr Knob kOffloadCompanions[] = {Knob::use_precision_aware_optimizer, Knob::overlap_cpu_optimizer_d2h_h2d};
 
+// Growth of the busiest expert rank over the mean, of so many ranks and more, while routing is neither forced nor
+// capped: the usual allowance.
+inline constexpr int kUnevenExpertRanks = 8;
+inline constexpr float kTrainingImbalance = 1.25F;
+
 struct Candidate {
   const StageLayout* stages = nullptr;
 

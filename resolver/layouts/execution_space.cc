@@ -76,18 +76,25 @@ uint16_t SmsOf(const Asked& q, Dispatcher dispatcher, bool crosses_domain) {
   return static_cast<uint16_t>(decide::PublishedSms(hybridep, crosses_domain));
 }
 
+// Where it is open, the decisions hide part of an all-to-all behind the shared expert, and of nothing else.
+SharedExpert SharedExpertOf(const Asked& q, Dispatcher dispatcher) {
+  if (q.Pinned(K::moe_shared_expert_overlap)) {
+    return q.base.shared_expert_overlap ? SharedExpert::kOverlapped : SharedExpert::kAlone;
+  }
+  const bool hides = dispatcher == Dispatcher::kAllToAll && q.Has(K::moe_shared_expert_overlap) &&
+                     decide::SharedExpertHidesAllToAll(q.f);
+  return hides ? SharedExpert::kOverlappedUnlessRecomputed : SharedExpert::kAlone;
+}
+
 // One dispatcher, without and with EP overlap.
 void AddExchanges(const Asked& q, Dispatcher dispatcher, int64_t max_span, std::vector<Exchange>* exchanges) {
   const bool pinned = q.Pinned(K::overlap_moe_expert_parallel_comm);
-  const bool shared_pinned = q.Pinned(K::moe_shared_expert_overlap);
-  // Where it is open, the decisions hide part of an all-to-all behind the shared expert, and of nothing else.
-  const bool shared = q.base.shared_expert_overlap && (shared_pinned || dispatcher == Dispatcher::kAllToAll);
+  const SharedExpert shared = SharedExpertOf(q, dispatcher);
   const uint16_t sms = SmsOf(q, dispatcher, false), network_sms = SmsOf(q, dispatcher, true);
   if (!pinned || !q.base.ep_overlap) {
     exchanges->push_back({dispatcher, false, false, max_span, 0, shared, sms, network_sms});
   }
-  const bool open = q.Has(K::overlap_moe_expert_parallel_comm) && q.f.moe &&
-                    !(shared_pinned && q.base.shared_expert_overlap) &&
+  const bool open = q.Has(K::overlap_moe_expert_parallel_comm) && q.f.moe && shared != SharedExpert::kOverlapped &&
                     !q.intent.model.hybrid_layer_pattern.has_value();  // which has no schedule of it
   if (pinned ? !q.base.ep_overlap : !open) return;
   // What delayed weight gradients add to the overlap is measured between nothing and a loss
@@ -97,7 +104,7 @@ void AddExchanges(const Asked& q, Dispatcher dispatcher, int64_t max_span, std::
   // own measurements, or a profile of the run, say otherwise.
   const bool measured = q.intent.probe != nullptr || q.intent.profile.has_value();
   const int64_t min_span = pinned || measured ? 0 : q.f.domain + 1;
-  exchanges->push_back({dispatcher, true, delayed, max_span, min_span, false, sms, network_sms});
+  exchanges->push_back({dispatcher, true, delayed, max_span, min_span, SharedExpert::kAlone, sms, network_sms});
 }
 
 // The caller asked for the flex dispatcher and named no backend, and both are installed.

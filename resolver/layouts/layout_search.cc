@@ -54,7 +54,15 @@ LayoutSizes WishOf(const NormalizedIntent& intent) {
 // Which corner stands for these sizes: what is given is the same in all of them.
 size_t BaseIndex(const LayoutSizes& wish, const LayoutSizes& sizes) {
   const auto bit = [](int32_t given, int32_t size, size_t mask) { return given == 0 && size > 1 ? mask : 0; };
-  return bit(wish.tp, sizes.tp, 1) | bit(wish.pp, sizes.pp, 2) | bit(wish.cp, sizes.cp, 4) | bit(wish.ep, sizes.ep, 8);
+  const size_t experts = wish.ep > 0 || sizes.ep <= 1 ? 0 : sizes.ep < kUnevenExpertRanks ? 1 : 2;
+  return bit(wish.tp, sizes.tp, 1) | bit(wish.pp, sizes.pp, 2) | bit(wish.cp, sizes.cp, 4) | experts * 8;
+}
+
+// The sizes of a corner, where they are open.
+LayoutSizes CornerAt(size_t index) {
+  const auto size = [&](size_t mask) { return (index & mask) != 0 ? 2 : 1; };
+  constexpr int32_t kExperts[] = {1, 2, kUnevenExpertRanks};
+  return {size(1), size(2), 0, size(4), kExperts[index / 8], 1, 0};
 }
 
 // The decisions for each corner: what they settle beside the sizes depends on which groups there are.
@@ -63,8 +71,7 @@ void DecideBases(LayoutSearch* s) {
   const LayoutSizes& wish = s->given;
   const bool moe = s->intent.model.is_moe();
   for (size_t i = 0; i < s->bases.size(); ++i) {
-    const LayoutSizes corner{
-        (i & 1u) != 0 ? 2 : 1, (i & 2u) != 0 ? 2 : 1, 0, (i & 4u) != 0 ? 2 : 1, (i & 8u) != 0 ? 8 : 1, 1, 0};
+    const LayoutSizes corner = CornerAt(i);
     if (BaseIndex(wish, corner) != i || (!moe && corner.ep > 1)) continue;  // no layout of the search
     const auto size = [](int32_t given, int32_t open) { return given > 0 ? given : open; };
     NormalizedIntent intent = s->intent;

@@ -18,10 +18,12 @@ struct LayoutSearch {
   NormalizedIntent intent;
   ModelShape shape;
   ModelWork work;
-  LayoutSizes given;                // by the question; 0: open
-  std::array<Candidate, 16> bases;  // by which of TP, PP, CP and EP, where they are open, are more than one
-  Config config;                    // with the plainest layout
-  bool own_split = false;           // the caller says how the layers are split
+  LayoutSizes given;  // by the question; 0: open
+  // By which of TP, PP and CP, where they are open, are more than one, and by whether an open EP is, or is so large
+  // that its ranks are unevenly loaded.
+  std::array<Candidate, 24> bases;
+  Config config;           // with the plainest layout
+  bool own_split = false;  // the caller says how the layers are split
   SearchQuestion question;
 };
 

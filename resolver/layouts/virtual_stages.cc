@@ -105,8 +105,13 @@ double VirtualStageSearch::CautionOf(const ResolvedPlan& plan) const {
 
 std::vector<int64_t> VirtualStageSearch::Ranked(const Candidate& as, bool leave_room) {
   ExecutionSpace& space = search_.question.execution;
-  space.exchanges = {
-      {as.dispatcher, as.ep_overlap, as.delay_wgrad, 0, 0, as.shared_expert_overlap, as.num_sms, as.num_sms}};
+  const auto own = std::find_if(exchanges_.begin(), exchanges_.end(), [&](const Exchange& exchange) {
+    return exchange.dispatcher == as.dispatcher && exchange.ep_overlap == as.ep_overlap;
+  });
+  const SharedExpert shared = own != exchanges_.end()    ? own->shared_expert
+                              : as.shared_expert_overlap ? SharedExpert::kOverlapped
+                                                         : SharedExpert::kAlone;
+  space.exchanges = {{as.dispatcher, as.ep_overlap, as.delay_wgrad, 0, 0, shared, as.num_sms, as.num_sms}};
   // The buffers of the flex backends differ: a number may fit with the other one alone.
   std::copy_if(exchanges_.begin(), exchanges_.end(), std::back_inserter(space.exchanges), [&](const Exchange& other) {
     return IsFlex(as.dispatcher) && IsFlex(other.dispatcher) && other.dispatcher != as.dispatcher &&

@@ -98,8 +98,9 @@ double Bounds::LeastBytes(const LayoutSizes& sizes, const StageLayout& stages, c
                           const Combination* combination, double enough) const {
   Candidate c = CandidateAt(q_, sizes, &stages);
   const Combination plain = {&q_.execution.exchanges.front(), &q_.execution.graphs.front(), {}, {}, {}};
-  Use(q_, combination == nullptr ? plain : *combination, &c);
-  Use(family.most, c.offload_layers, &c);
+  const Combination& used = combination == nullptr ? plain : *combination;
+  Use(q_, used, &c);
+  Use(*used.exchange, family.most, c.offload_layers, &c);
   UseOffload(q_.execution, family.offload, &c);
   Work::Spend(kWorkOfModel);
   const MemoryModel model(*q_.shape, c, q_.memory.device);

@@ -83,13 +83,11 @@ void Use(const SearchQuestion& question, const Combination& combination, Candida
   c->dispatcher = combination.exchange->dispatcher;
   c->ep_overlap = combination.exchange->ep_overlap;
   c->delay_wgrad = combination.exchange->delay_wgrad;
-  c->shared_expert_overlap = combination.exchange->shared_expert_overlap;
   const bool crosses_domain = c->ep * c->etp > question.rates.domain_gpus;
   c->num_sms = crosses_domain ? combination.exchange->network_sms : combination.exchange->num_sms;
   c->graphs = combination.graphs->impl;
   c->graph_modules = ModulesBeside(*combination.exchange, *combination.graphs);
-  c->recompute = RecomputeMode::kNone;
-  c->recompute_modules = 0;
+  Use(*combination.exchange, {}, c->offload_layers, c);
   UseOffload(question.execution, kNoOffload, c);
 }
 
@@ -105,7 +103,9 @@ void UseOffload(const ExecutionSpace& execution, float offload, Candidate* c) {
   c->moment2_bytes = state->moment2_bytes;
 }
 
-void Use(const Recompute& recompute, int32_t given_layers, Candidate* c) {
+void Use(const Exchange& exchange, const Recompute& recompute, int32_t given_layers, Candidate* c) {
+  const bool recomputed = (recompute.modules & kDropSharedExperts) != 0;
+  c->shared_expert_overlap = exchange.shared_expert != SharedExpert::kAlone && !recomputed;
   c->recompute = recompute.mode;
   c->recompute_modules = recompute.modules;
   c->offload_layers = recompute.offload_layers > 0 ? recompute.offload_layers : given_layers;

@@ -52,7 +52,7 @@ Candidate CandidateAt(const SearchQuestion& question, const LayoutSizes& sizes, 
 // Without recompute and offload.
 void Use(const SearchQuestion& question, const Combination& combination, Candidate* c);
 // `given_layers` are offloaded whatever the search looks at: by the caller's word.
-void Use(const Recompute& recompute, int32_t given_layers, Candidate* c);
+void Use(const Exchange& exchange, const Recompute& recompute, int32_t given_layers, Candidate* c);
 void UseOffload(const ExecutionSpace& execution, float offload, Candidate* c);
 
 }  // namespace flightplan

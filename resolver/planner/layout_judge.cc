@@ -163,7 +163,7 @@ bool LayoutJudge::AddFaster(const Layout& layout, double best, Candidate* c, Com
       continue;
     }
     if (AddsToAny(slow, recompute)) continue;
-    Use(recompute, given_layers, c);
+    Use(*combination->exchange, recompute, given_layers, c);
     ++out->judged;
     const double us = TimeOf(layout, *c, best, r, combination, &step);
     if (us < best) {
@@ -207,7 +207,7 @@ void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<
     Use(q_, *combination, &c);
     // Where that fits, everything else only adds time.
     if (plain_is_open_ && Compatible(layout.sizes, q_.execution.recomputes.front())) {
-      Use(q_.execution.recomputes.front(), given_layers, &c);
+      Use(*combination->exchange, q_.execution.recomputes.front(), given_layers, &c);
       if (Fits(c)) {
         if (!PlainIsOfUse(layout, c, best, combination)) continue;
         ++out->judged;
@@ -226,7 +226,7 @@ void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<
     for (const TimedSet& timed : by_time) {
       if (Work::Spent()) break;
       if (Forbidden(layout, timed.family)) continue;
-      Use(q_.execution.recomputes[timed.set], given_layers, &c);
+      Use(*combination->exchange, q_.execution.recomputes[timed.set], given_layers, &c);
       UseOffload(q_.execution, timed.family->family->offload, &c);
       if (!Fits(c)) continue;
       best = timed.us;
@@ -291,7 +291,7 @@ void LayoutJudge::JudgeMemory(const Layout& layout, double threshold, const std:
           ++out->incompatible;
           continue;
         }
-        Use(recompute, given_layers, &c);
+        Use(*combination->exchange, recompute, given_layers, &c);
         ++out->judged;
         if (Work::Spent()) break;
         const double bytes = MemoryOf(c).value;

@@ -164,6 +164,8 @@ bool Compatible(const Exchange& exchange, const Graphs& graphs, const Recompute&
   const bool full = recompute.mode == RecomputeMode::kFullUniform || recompute.mode == RecomputeMode::kFullBlock;
   if (exchange.ep_overlap && (full || (recompute.modules & kDropMoe) != 0)) return false;
   if (!exchange.ep_overlap && (recompute.modules & kDropWithinOverlap) != 0) return false;
+  if (exchange.shared_expert == SharedExpert::kOverlapped && (recompute.modules & kDropSharedExperts) != 0)
+    return false;
   const bool scoped = graphs.impl == GraphImpl::kLocal || graphs.impl == GraphImpl::kTransformerEngine;
   return !(scoped && full);
 }

@@ -52,14 +52,17 @@ constexpr bool IsFlex(Dispatcher dispatcher) {
   return dispatcher == Dispatcher::kDeepEp || dispatcher == Dispatcher::kHybridEp;
 }
 
+// Whether the shared expert runs beside the all-to-all: upstream refuses to compute it again then.
+enum class SharedExpert : uint8_t { kAlone, kOverlapped, kOverlappedUnlessRecomputed };
+
 // One way to execute a layout.
 struct Exchange {
   Dispatcher dispatcher = Dispatcher::kAllToAll;
   bool ep_overlap = false, delay_wgrad = false;
   // EP x ETP may not be larger; 0: no limit. A rack-scale NVLink domain serves HybridEP up to its own size.
   int64_t max_span = 0;
-  int64_t min_span = 0;                // nor smaller: where an overlap is known to cost more than it hides
-  bool shared_expert_overlap = false;  // excluded by ep_overlap
+  int64_t min_span = 0;  // nor smaller: where an overlap is known to cost more than it hides
+  SharedExpert shared_expert = SharedExpert::kAlone;  // excluded by ep_overlap
   // What a flex backend takes, inside an NVLink domain and between several: its buffers hang on it. 0: its default.
   uint16_t num_sms = 0, network_sms = 0;
 };

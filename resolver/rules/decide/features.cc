@@ -19,8 +19,6 @@ using K = Knob;
 // No cluster and no model has a size beyond this; larger input is refused elsewhere and must not overflow here.
 constexpr int64_t kMaxSize = int64_t{1} << 20;
 constexpr int64_t kMaxSequence = int64_t{1} << 40;
-// Growth of the busiest expert rank over the mean while routing is not forced; 1.25 is the usual allowance for EP >= 8.
-constexpr float kTrainingImbalance = 1.25F;
 
 int64_t Bounded(int64_t value, int64_t most = kMaxSize) { return std::clamp<int64_t>(value, 1, most); }
 
@@ -67,7 +65,7 @@ void ExtractCandidate(const NormalizedIntent& intent, const std::optional<ModelS
   // What is decided after recompute is not looked at where the caller gives it either: else a decision, given back as
   // the caller's word, would ask for other recompute than it was made with.
   c.ep_overlap = c.delay_wgrad = false;
-  c.imbalance = f->moe && !f->benchmark && f->ep >= 8 ? kTrainingImbalance : 1;
+  c.imbalance = f->moe && !f->benchmark && f->ep >= kUnevenExpertRanks ? kTrainingImbalance : 1;
   c.loss = LossKind::kTeFused;  // what the fusions choose, unless somebody objects
   if (config.origin(K::cross_entropy_fusion_impl) == Origin::kCaller &&
       config.Get(K::cross_entropy_fusion_impl).text() != "te")
@@ -149,6 +147,10 @@ void ExtractExchange(Features* f) {
 }
 
 }  // namespace
+
+bool SharedExpertHidesAllToAll(const Features& f) {
+  return f.moe && f.shared_expert && f.shared_expert_covers && !f.bring_up;
+}
 
 bool DeepepRuns(const Features& features, const GpuSystem& gpu) {
   const int cc = gpu.cc_major;

@@ -66,6 +66,9 @@ StageBytes MemoryNeed(const Features& features, Recompute recompute, double imba
 // `shape`: of the model, where its parameters can be counted.
 Features ExtractFeatures(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, const Config& config);
 
+// Whether the shared expert is work enough to hide part of an all-to-all behind it, if nothing else is in its way.
+bool SharedExpertHidesAllToAll(const Features& features);
+
 // Whether a flex backend runs on this hardware. DeepEP's gate is Megatron-Bridge's: compute capability 8 or 9, or a
 // board named B200 or B300; rack-scale systems do not pass. HybridEP's says nothing of how far an expert group may
 // reach: on rack-scale systems up to the NVLink domain.
