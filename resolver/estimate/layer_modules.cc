@@ -59,6 +59,11 @@ class ModuleTimer : private LayerTerms {
   using LayerTerms::LayerTerms;
 
   LayerModules Modules(const LayerWork& layer, size_t precision) const;
+  // The exchange of a layer with experts alone, and what hides of it.
+  void TimeExchange(const LayerWork& layer, LayerModules* m) const {
+    m->exchange = ExchangeOf(plan_, rates_, local_, layer.mlp, ExchangeWidth(layer.mlp), ExpertRows(layer.mlp));
+    HideBesideShared(layer, m);
+  }
   Module Head() const;
   Products Join() const {
     const double rows = tokens_ / t_;
@@ -86,8 +91,9 @@ class ModuleTimer : private LayerTerms {
                          Module* experts) const;
   double ExpertRows(const MlpWork& mlp) const;
   void AddRouter(const MlpWork& mlp, size_t precision, LayerModules* m) const;
-  void AddExchange(const MlpWork& mlp, LayerModules* m) const;
-  void AddShared(const LayerWork& layer, size_t precision, LayerModules* m) const;
+  double ExchangeWidth(const MlpWork& mlp) const { return mlp.latent > 0 ? mlp.latent : h_; }
+  void AddExchange(const LayerWork& layer, LayerModules* m) const;
+  void HideBesideShared(const LayerWork& layer, LayerModules* m) const;
   static void AddUp(LayerModules* m);
 };
 
@@ -278,9 +284,9 @@ void ModuleTimer::AddRouter(const MlpWork& mlp, size_t precision, LayerModules* 
   m->pre_wgrad = route.wgrad;
 }
 
-void ModuleTimer::AddExchange(const MlpWork& mlp, LayerModules* m) const {
-  const double in = mlp.latent > 0 ? mlp.latent : h_;
-  const ExchangeWork& exchange = m->exchange = ExchangeOf(plan_, rates_, local_, mlp, in, ExpertRows(mlp));
+void ModuleTimer::AddExchange(const LayerWork& layer, LayerModules* m) const {
+  TimeExchange(layer, m);
+  const ExchangeWork& exchange = m->exchange;
   const double permute = exchange.permute_bytes * rates_.permute_us * (plan_.permute_fusion ? 1 : kUnfusedPermute);
   const double unpermute = exchange.unpermute_bytes * rates_.permute_us * (plan_.permute_fusion ? 1 : kUnfusedPermute);
   if (exchange.permutes_before) {
@@ -296,10 +302,8 @@ void ModuleTimer::AddExchange(const MlpWork& mlp, LayerModules* m) const {
   if (Captured(kGraphMoePreprocess)) m->captured_fwd += exchange.preprocess_kernels;
 }
 
-void ModuleTimer::AddShared(const LayerWork& layer, size_t precision, LayerModules* m) const {
-  if (layer.mlp.shared_width <= 0) return;
-  m->shared = DenseModule(layer, layer.mlp.shared_width, precision);
-  if (!plan_.shared_expert_overlap || plan_.ep_overlap) return;
+void ModuleTimer::HideBesideShared(const LayerWork& layer, LayerModules* m) const {
+  if (layer.mlp.shared_width <= 0 || !plan_.shared_expert_overlap || plan_.ep_overlap) return;
   m->shared_hidden_us = std::min(kSharedBeside * m->shared.fwd.gpu(),
                                  kExchangeBeside * (m->exchange.dispatch_us + m->exchange.combine_us));
 }
@@ -346,8 +350,8 @@ LayerModules ModuleTimer::Modules(const LayerWork& layer, size_t precision) cons
   }
   AddExperts(layer.mlp, precision, &m);
   AddRouter(layer.mlp, precision, &m);
-  AddExchange(layer.mlp, &m);
-  AddShared(layer, precision, &m);
+  if (layer.mlp.shared_width > 0) m.shared = DenseModule(layer, layer.mlp.shared_width, precision);
+  AddExchange(layer, &m);
   AddUp(&m);
   return m;
 }
@@ -378,6 +382,11 @@ Module ModuleTimer::Head() const {
 LayerModules ModulesOf(const LayerWork& layer, size_t precision, const ModelWork& work, const Candidate& plan,
                        const GpuRates& rates) {
   return ModuleTimer(work, plan, rates).Modules(layer, precision);
+}
+
+void TimeExchange(const LayerWork& layer, const ModelWork& work, const Candidate& plan, const GpuRates& rates,
+                  LayerModules* modules) {
+  if (modules->routed) ModuleTimer(work, plan, rates).TimeExchange(layer, modules);
 }
 
 Module HeadOf(const ModelWork& work, const Candidate& plan, const GpuRates& rates) {

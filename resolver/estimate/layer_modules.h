@@ -76,6 +76,10 @@ struct LayerModules {
 LayerModules ModulesOf(const LayerWork& layer, size_t precision, const ModelWork& work, const Candidate& plan,
                        const GpuRates& rates);
 
+// Times the exchange of a layer's modules anew: nothing else of them hangs on the rates of exchanges and on its SMs.
+void TimeExchange(const LayerWork& layer, const ModelWork& work, const Candidate& plan, const GpuRates& rates,
+                  LayerModules* modules);
+
 // Output layer and loss, for the main head and each MTP depth.
 Module HeadOf(const ModelWork& work, const Candidate& plan, const GpuRates& rates);
 

@@ -229,7 +229,7 @@ LayerTimes TimeLayers(const ModelWork& work, const Candidate& plan, const GpuRat
 }
 
 LayerTimer::LayerTimer(const ModelWork& work, const Candidate& plan, const GpuRates& rates)
-    : rates_(rates), bf16_share_(Bf16Share(work, plan, rates)), join_(JoinOf(work, plan, rates)) {
+    : work_(work), rates_(rates), bf16_share_(Bf16Share(work, plan, rates)), join_(JoinOf(work, plan, rates)) {
   const auto kinds = static_cast<size_t>(work.kind_count);
   const size_t precision = Microbatch(plan, rates).precision;
   modules_.reserve(kinds);
@@ -240,12 +240,23 @@ LayerTimer::LayerTimer(const ModelWork& work, const Candidate& plan, const GpuRa
   head_ = Assembler(plan, rates).Head(HeadOf(work, plan, rates));
 }
 
-LayerTimes LayerTimer::Time(const Candidate& plan) const {
-  const Assembler assembler(plan, rates_);
+LayerTimes LayerTimer::Time(const Candidate& plan) const { return Assembled(plan, rates_, modules_, in_bf16_); }
+
+LayerTimes LayerTimer::TimeExchanging(const Candidate& plan, const GpuRates& rates) const {
+  std::vector<LayerModules> modules = modules_, in_bf16 = in_bf16_;
+  for (std::vector<LayerModules>* of : {&modules, &in_bf16}) {
+    for (size_t i = 0; i < of->size(); ++i) TimeExchange(work_.kinds[i], work_, plan, rates, &(*of)[i]);
+  }
+  return Assembled(plan, rates, modules, in_bf16);
+}
+
+LayerTimes LayerTimer::Assembled(const Candidate& plan, const GpuRates& rates, const std::vector<LayerModules>& modules,
+                                 const std::vector<LayerModules>& in_bf16) const {
+  const Assembler assembler(plan, rates);
   LayerTimes times;
-  for (size_t i = 0; i < modules_.size(); ++i) {
-    LayerTime& time = times.kinds.emplace_back(assembler.Layer(modules_[i]));
-    if (!in_bf16_.empty()) time = Mixed(time, assembler.Layer(in_bf16_[i]), bf16_share_);
+  for (size_t i = 0; i < modules.size(); ++i) {
+    LayerTime& time = times.kinds.emplace_back(assembler.Layer(modules[i]));
+    if (!in_bf16.empty()) time = Mixed(time, assembler.Layer(in_bf16[i]), bf16_share_);
   }
   times.head = head_;
   times.join = join_;

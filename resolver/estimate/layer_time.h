@@ -57,8 +57,14 @@ class LayerTimer {
  public:
   LayerTimer(const ModelWork& work, const Candidate& plan, const GpuRates& rates);
   LayerTimes Time(const Candidate& plan) const;
+  // With another number of SMs for the exchange, and rates that differ in those of exchanges and in what runs beside
+  // them alone.
+  LayerTimes TimeExchanging(const Candidate& plan, const GpuRates& rates) const;
 
  private:
+  LayerTimes Assembled(const Candidate& plan, const GpuRates& rates, const std::vector<LayerModules>& modules,
+                       const std::vector<LayerModules>& in_bf16) const;
+  const ModelWork& work_;
   const GpuRates& rates_;
   const double bf16_share_;
   std::vector<LayerModules> modules_;  // of each kind

@@ -62,13 +62,16 @@ struct Question {
     plan.stages = &stages;
     return plan;
   }
-  // Microseconds; 0: none.
-  double Step(const GpuRates& with, bool overlap) const {
+  Candidate Plan(bool overlap) const {
     Candidate plan = Plan();
     plan.ep_overlap = overlap;
     if (overlap) plan.shared_expert_overlap = false;
+    return plan;
+  }
+  // Microseconds; 0: none.
+  double Step(const GpuRates& with, bool overlap) const {
     StepForecast forecast;
-    return ForecastStep(work, plan, with, &forecast) ? forecast.us : 0;
+    return ForecastStep(work, Plan(overlap), with, &forecast) ? forecast.us : 0;
   }
 };
 
@@ -189,13 +192,18 @@ class Evidence final : public ProbeEvidence {
     const bool overlap = config.Get(Knob::overlap_moe_expert_parallel_comm).truthy() ||
                          (config.origin(Knob::overlap_moe_expert_parallel_comm) == Origin::kDefault &&
                           q->Step(q->rates, true) < q->Step(q->rates, false));
+    // All that does not hang on the exchange is timed once.
+    Candidate plan = q->Plan(overlap);
+    const LayerTimer layers(q->work, plan, q->rates);
     std::array<double, fit::kSmCounts> us{};
     size_t count = 0;
     for (; count < us.size(); ++count) {
       const double sms = fit::kLeastSms + 2.0 * static_cast<double>(count);
       if (sms > q->rates.sm_count / 2) break;
-      q->candidate.num_sms = static_cast<uint16_t>(sms);
-      us[count] = q->Step(WithSms(q->rates, corun->curve, send->At(sms) * share, sms), overlap);
+      plan.num_sms = static_cast<uint16_t>(sms);
+      const GpuRates with = WithSms(q->rates, corun->curve, send->At(sms) * share, sms);
+      StepForecast step;
+      us[count] = ForecastStep(q->work, plan, with, layers.TimeExchanging(plan, with), &step) ? step.us : 0;
     }
     if (count == 0 || us[0] <= 0) return std::nullopt;
     const fit::SmAdvice advice = fit::PickSms(us, count, std::max(send->error, corun->Error()) + StrangeError(origin));
