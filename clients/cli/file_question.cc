@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "clients/cli/request.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
@@ -26,9 +27,11 @@ absl::StatusOr<FileQuestion> AskAsTheDoorsDo(Backend& backend, v1::ValidateConfi
   return answer;
 }
 
-std::string WhyNotAsked(const FileQuestion& question) {
-  if (!question.skip.has_value() || question.skip->unread || !question.shell) return "";
-  return question.skip->why;
+absl::StatusOr<std::string> CompleteQuestion(Backend& backend, v1::ValidateConfigRequest* request) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(FileQuestion question, AskAsTheDoorsDo(backend, request));
+  if (question.skip.has_value() && !question.skip->unread && question.shell) return std::move(question.skip->why);
+  FillFramework(request);
+  return "";
 }
 
 }  // namespace flightplan::cli

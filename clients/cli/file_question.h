@@ -18,8 +18,8 @@ struct FileQuestion {
 // Completes `request` from its own file. One without a file, or with a format that the caller states, stays as it is.
 absl::StatusOr<FileQuestion> AskAsTheDoorsDo(Backend& backend, v1::ValidateConfigRequest* request);
 
-// Why there is nothing to ask; empty: there is. Arguments and YAML that show no stack are taken for what the caller
-// says, or Megatron-LM's.
-std::string WhyNotAsked(const FileQuestion& question);
+// As above, and with the stack of its own text where none is stated. Returned: why there is nothing to ask; empty:
+// there is. Arguments and YAML that show no stack are taken for what the caller says, or Megatron-LM's.
+absl::StatusOr<std::string> CompleteQuestion(Backend& backend, v1::ValidateConfigRequest* request);
 
 }  // namespace flightplan::cli

@@ -98,12 +98,11 @@ int RunConvert(Arguments args, Context& context) {
   }
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
-  const absl::StatusOr<FileQuestion> question = AskAsTheDoorsDo(**backend, &source);
-  if (!question.ok()) return Failed(command, question.status(), context);
-  if (const std::string why = WhyNotAsked(*question); !why.empty()) {
-    return Misuse(command, absl::StrCat(parsed.positional[0], ": nothing to convert: ", why), context);
+  const absl::StatusOr<std::string> why_not = CompleteQuestion(**backend, &source);
+  if (!why_not.ok()) return Failed(command, why_not.status(), context);
+  if (!why_not->empty()) {
+    return Misuse(command, absl::StrCat(parsed.positional[0], ": nothing to convert: ", *why_not), context);
   }
-  FillFramework(&source);
   if (!options.stack_root.empty()) {
     v1::ValidateConfigResponse judged;
     const auto missing = ValidateWithFiles(options.stack_root, **backend, &source, &judged);

@@ -83,12 +83,9 @@ Reading Judged(const std::string& path, std::string text, const DiffOptions& opt
   request.mutable_file()->set_name(path);
   request.mutable_file()->set_text(std::move(text));
   // Of the stack that `validate` would say it is for.
-  if (const absl::StatusOr<FileQuestion> question = AskAsTheDoorsDo(backend, &request); !question.ok()) {
-    return {question.status()};
-  } else if (const std::string why = WhyNotAsked(*question); !why.empty()) {
-    return Wrong(absl::StrCat(path, ": ", why));
-  }
-  FillFramework(&request);
+  const absl::StatusOr<std::string> why_not = CompleteQuestion(backend, &request);
+  if (!why_not.ok()) return {why_not.status()};
+  if (!why_not->empty()) return Wrong(absl::StrCat(path, ": ", *why_not));
   v1::ValidateConfigResponse response;
   if (absl::Status status = backend.ValidateConfig(request, &response); !status.ok()) return {status};
   return {SideOf(path, response)};

@@ -119,14 +119,13 @@ int RunFix(Arguments args, Context& context) {
   }
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
-  const absl::StatusOr<FileQuestion> question = AskAsTheDoorsDo(**backend, &request);
-  if (!question.ok()) return Failed(command, question.status(), context);
-  if (const std::string why = WhyNotAsked(*question); !why.empty()) {
-    absl::StrAppend(&context.err, context.terminal.Shown(path), ": nothing to repair: ", why, "\n");
+  const absl::StatusOr<std::string> why_not = CompleteQuestion(**backend, &request);
+  if (!why_not.ok()) return Failed(command, why_not.status(), context);
+  if (!why_not->empty()) {
+    absl::StrAppend(&context.err, context.terminal.Shown(path), ": nothing to repair: ", *why_not, "\n");
     if (options.format == "json") context.out += ToJson(v1::Repair());
     return kExitOk;
   }
-  FillFramework(&request);
   v1::ValidateConfigResponse response;
   const auto missing = ValidateWithFiles(options.stack_root, **backend, &request, &response);
   if (!missing.ok()) return Failed(command, missing.status(), context);

@@ -166,6 +166,7 @@ std::optional<int> JudgeLaunch(const CommandLine& command, const ObserveOptions&
   }
   if (options.launch.empty()) {
     if (!FillFromArguments(log, &request)) return std::nullopt;
+    FillFramework(&request);
     compared->name = "the arguments that it printed";
   } else {
     absl::StatusOr<std::string> text = ReadInput(options.launch);
@@ -175,14 +176,13 @@ std::optional<int> JudgeLaunch(const CommandLine& command, const ObserveOptions&
     if (const absl::Status status = AddPins(options.stack.pins, request.mutable_stated_knobs()); !status.ok()) {
       return Misuse(command, status.message(), context);
     }
-    const absl::StatusOr<FileQuestion> question = AskAsTheDoorsDo(backend, &request);
-    if (!question.ok()) return Failed(command, question.status(), context);
-    if (const std::string why = WhyNotAsked(*question); !why.empty()) {
-      return Misuse(command, absl::StrCat("--launch ", options.launch, ": ", why), context);
+    const absl::StatusOr<std::string> why_not = CompleteQuestion(backend, &request);
+    if (!why_not.ok()) return Failed(command, why_not.status(), context);
+    if (!why_not->empty()) {
+      return Misuse(command, absl::StrCat("--launch ", options.launch, ": ", *why_not), context);
     }
     compared->name = options.launch;
   }
-  FillFramework(&request);
   const auto missing = ValidateWithFiles(options.stack_root, backend, &request, &compared->answer);
   if (!missing.ok()) return Failed(command, missing.status(), context);
   context.err += context.terminal.Shown(MissingFilesNote(options.stack_root, *missing));

@@ -110,10 +110,8 @@ absl::StatusOr<std::string> FillQuestion(const TimelineOptions& options, const P
   FLIGHTPLAN_RETURN_IF_ERROR(BuildValidateRequest(stack, config));
   config->set_input_format(options.input_format);
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string name, FillConfig(parsed, stack, context, config));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const FileQuestion question, AskAsTheDoorsDo(backend, config));
-  if (const std::string why = WhyNotAsked(question); !why.empty())
-    return absl::InvalidArgumentError(absl::StrCat("nothing to draw: ", why));
-  FillFramework(config);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string why_not, CompleteQuestion(backend, config));
+  if (!why_not.empty()) return absl::InvalidArgumentError(absl::StrCat("nothing to draw: ", why_not));
   return stack.gpu.empty() ? name : absl::StrCat(name, " on ", stack.gpu);
 }
 

@@ -251,21 +251,20 @@ int RunValidate(Arguments args, Context& context) {
   if (!input.ok()) return Misuse(command, input.status().message(), context);
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
-  if (const absl::StatusOr<FileQuestion> question = AskAsTheDoorsDo(**backend, &request); !question.ok()) {
-    return Failed(command, question.status(), context);
-  } else if (const std::string why = WhyNotAsked(*question); !why.empty()) {
+  const absl::StatusOr<std::string> why_not = CompleteQuestion(**backend, &request);
+  if (!why_not.ok()) return Failed(command, why_not.status(), context);
+  if (!why_not->empty()) {
     v1::ValidateConfigResponse nothing;
     nothing.set_completeness(v1::COMPLETENESS_NONE);
     nothing.set_accepted_by_stack(true);
     nothing.set_will_run(true);
-    nothing.add_not_judged(why);
+    nothing.add_not_judged(*why_not);
     Answered(nothing, context);
     context.out += options.format == "json"   ? ToJson(nothing)
                    : options.format == "html" ? ValidateReport(*input, request, nothing, args)
                                               : RenderValidatePage(*input, nothing, options.verbose, context.terminal);
     return kExitOk;
   }
-  FillFramework(&request);
 
   if (options.all_versions && !options.stack_root.empty()) {
     return Misuse(command, "--stack-root is one version: it goes without --all-versions", context);
