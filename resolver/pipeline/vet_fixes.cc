@@ -120,20 +120,28 @@ void SayWhyNotTaken(const FixOutcome& now, const FixOutcome& then, const Patch& 
                   "that it is yours to try");
 }
 
-// With the modules as the fix of an error among them has them: a memory fix adds to those, and takes over no name that
-// the stack refuses.
-Config WithLegalModules(Config config, const std::vector<Finding>& findings) {
+// The modules as the fix of an error among them has them: a memory fix adds to those, and takes over no name that the
+// stack refuses. Nothing: they are no error.
+std::optional<Value> LegalModules(const std::vector<Finding>& findings) {
+  std::optional<Value> modules;
   for (const Finding& finding : findings) {
     if (finding.severity != Severity::kError || finding.fixes.empty()) continue;
     for (const Assignment& one : finding.fixes.front()) {
-      if (one.env_var.empty() && one.knob == K::recompute_modules) config.Set(one.knob, one.value, Origin::kDecided);
+      if (one.env_var.empty() && one.knob == K::recompute_modules) modules = one.value;
     }
   }
-  return config;
+  return modules;
 }
 
-std::optional<MemoryFix> FixMemory(const FixTrial& trial, Finding* finding) {
-  MemoryFixes fixes = MemoryFixesOf(*trial.config);
+MemoryFixes MemoryFixesWith(const std::optional<Value>& legal_modules, const Config& config) {
+  if (!legal_modules.has_value()) return MemoryFixesOf(config);
+  Config legal = config;
+  legal.Set(K::recompute_modules, *legal_modules, Origin::kDecided);
+  return MemoryFixesOf(legal);
+}
+
+std::optional<MemoryFix> FixMemory(const FixTrial& trial, const std::optional<Value>& legal_modules, Finding* finding) {
+  MemoryFixes fixes = MemoryFixesWith(legal_modules, *trial.config);
   std::vector<Ranked> taken;
   Take(trial, *finding, std::move(fixes.execution), &taken);
   TakeCombined(trial, *finding, &taken);
@@ -152,9 +160,9 @@ std::optional<MemoryFix> FixMemory(const FixTrial& trial, Finding* finding) {
 // leaves the room to the caller.
 std::optional<Ranked> KeepRoom(const FixTrial& trial, const Finding& finding, const Patch& patch,
                                const FixOutcome& after) {
-  if (!trial.memory_bytes || !trial.now.errors.empty()) return std::nullopt;
   const double now = trial.now.memory_bytes;
-  if (now - trial.memory_bytes(patch) < kMemoryRead || now - after.memory_bytes >= kMemoryRead) return std::nullopt;
+  if (!trial.memory_bytes || !trial.now.errors.empty() || now - after.memory_bytes >= kMemoryRead) return std::nullopt;
+  if (now - trial.memory_bytes(patch) < kMemoryRead) return std::nullopt;
   Patch kept = patch;
   for (Assignment& assignment : KeptRecompute(*trial.config)) kept.push_back(std::move(assignment));
   std::optional<FixOutcome> outcome = trial.ask(kept);
@@ -280,15 +288,13 @@ bool SaysStep(const FixOutcome& outcome) {
   return outcome.errors.empty() || std::any_of(outcome.found.begin(), outcome.found.end(), IsMemory);
 }
 
-std::optional<MemoryFix> VetFixes(const FixTrial& given, std::vector<Finding>* findings) {
-  const Config legal = WithLegalModules(*given.config, *findings);
-  FixTrial trial = given;
-  trial.config = &legal;
+std::optional<MemoryFix> VetFixes(const FixTrial& trial, std::vector<Finding>* findings) {
+  const std::optional<Value> legal_modules = LegalModules(*findings);  // before the loop takes fixes away
   std::optional<MemoryFix> of_memory;
   for (Finding& finding : *findings) {
     if (finding.fixes.empty()) continue;
     if (IsMemory(finding.rule_id)) {
-      of_memory = FixMemory(trial, &finding);
+      of_memory = FixMemory(trial, legal_modules, &finding);
       continue;
     }
     VetOther(trial, &finding);

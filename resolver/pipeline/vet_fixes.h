@@ -33,11 +33,12 @@ bool SaysStep(const FixOutcome& outcome);
 
 struct FixTrial {
   FixOutcome now;
-  const Config* config = nullptr;                                   // effective values, for the memory fixes
-  const Patch* roomy = nullptr;                                     // a search's own way to more room; may be unset
-  std::function<std::optional<FixOutcome>(const Patch&)> ask;       // with the patch as the caller's word
-  std::function<std::optional<FixOutcome>(const Patch&)> forecast;  // memory and time alone: cheap; may be unset
-  std::function<double(const Patch&)> memory_bytes;                 // all else as it is; may be unset
+  const Config* config = nullptr;                              // effective values, for the memory fixes
+  const Patch* roomy = nullptr;                                // a search's own way to more room; may be unset
+  std::function<std::optional<FixOutcome>(const Patch&)> ask;  // with the patch as the caller's word
+  // Memory and time alone, of what fits better than now: cheap; may be unset.
+  std::function<std::optional<FixOutcome>(const Patch&)> forecast;
+  std::function<double(const Patch&)> memory_bytes;  // all else as it is; may be unset
 };
 
 // A memory finding's first fix.
