@@ -145,7 +145,7 @@ class Reader {
       m_.v_head_dim = Required(K::v_head_dim);
     }
     m_.attention_output_gate = On(K::attention_output_gate);
-    if (const Value& family = c_.Get(K::model_family); family.is_text() && OwnDeltaNet(family.text())) {
+    if (OwnDeltaNet()) {
       m_.attention_output_gate = true;
       return GatedDelta(/*usual=*/4);
     }
@@ -159,7 +159,10 @@ class Reader {
 
   // Families whose layers LoongForge builds itself, whatever the variant says: gated delta nets, gated attention and
   // gated shared experts (LoongForge@c6275661 models/foundation/qwen3_next, models/foundation/qwen3_5).
-  static bool OwnDeltaNet(absl::string_view family) { return family == "qwen3_next" || family == "qwen3_5"; }
+  bool OwnDeltaNet() const {
+    const Value& family = c_.Get(K::model_family);
+    return family.is_text() && (family.text() == "qwen3_next" || family.text() == "qwen3_5");
+  }
 
   // The sizes of the layers that are no softmax attention, and which these are: all but every linear_attention_freq-th,
   // or a list with one entry a layer (Megatron-Core
@@ -196,8 +199,7 @@ class Reader {
     m_.moe_ffn_hidden_size = Size(K::moe_ffn_hidden_size);
     if (!m_.moe_ffn_hidden_size.has_value()) m_.moe_ffn_hidden_size = m_.ffn_hidden_size;
     m_.moe_shared_expert_intermediate_size = Size(K::moe_shared_expert_intermediate_size);
-    const Value& family = c_.Get(K::model_family);
-    m_.moe_shared_expert_gate = On(K::moe_shared_expert_gate) || (family.is_text() && OwnDeltaNet(family.text()));
+    m_.moe_shared_expert_gate = On(K::moe_shared_expert_gate) || OwnDeltaNet();
     m_.moe_latent_size = Size(K::moe_latent_size);
     m_.moe_router_enable_expert_bias = On(K::moe_router_enable_expert_bias);
     const int64_t layers = std::min(m_.num_layers, kMostLayers);

@@ -18,12 +18,12 @@ size_t WorkOfStep(const StageLayout& stages) {
   const size_t pairs = stages.steady == nullptr ? 0 : stages.steady->pairs.size();
   return kWorkOfStep + kWorkOfLoad * (stages.contents.size() + pairs);
 }
-// Sums of the same parts in another order differ in their last bits.
-bool Above(double least, double bytes) { return least * (1 - 1e-12) > bytes; }
-
 size_t WorkOfMemory(const StageLayout& stages) {
   return kWorkOfModel + stages.distinct_ranks.size() * WorkOfRank(stages);
 }
+
+// Sums of the same parts in another order differ in their last bits.
+bool Above(double least, double bytes) { return least * (1 - 1e-12) > bytes; }
 
 }  // namespace
 
