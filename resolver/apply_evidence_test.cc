@@ -14,6 +14,7 @@
 #include "resolver/normalize/canonical_bytes.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/resolver.h"
+#include "tests/support/answers.h"
 
 namespace flightplan {
 namespace {
@@ -168,15 +169,10 @@ TEST(Evidence, AReportedStepTimeMovesTheForecastAndIsNamed) {
 }
 
 TEST(Evidence, AReportedPeakMovesTheBandsAndIsNamed) {
-  const auto fullest = [](const v1::ResolveConfigResponse& response) {
-    double most = 0;
-    for (const auto& stage : response.estimate().stages()) most = std::max(most, stage.total_bytes().value());
-    return most;
-  };
-  const double before = fullest(Resolve(Snapshot({})));
+  const double before = testing::MostBytes(Resolve(Snapshot({})));
   const v1::ResolveConfigResponse after =
       Resolve(Snapshot({Report("job-2", "memory_high_water_bytes", before * 1.03)}));
-  EXPECT_NEAR(fullest(after) / before, 1.03, 0.01);
+  EXPECT_NEAR(testing::MostBytes(after) / before, 1.03, 0.01);
   const v1::Finding* finding = FindingOf(after, "evidence.memory-calibrated");
   ASSERT_NE(finding, nullptr);
   EXPECT_NE(finding->needs().find("job-2"), std::string::npos) << finding->needs();

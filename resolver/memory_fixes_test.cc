@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/bytes.h"
 #include "tests/support/answers.h"
 #include "tests/support/requests.h"
 
@@ -13,6 +13,7 @@ namespace {
 
 using testing::Apply;
 using testing::FindFinding;
+using testing::MostBytes;
 using testing::Pin;
 using testing::QwenOnSixteen;
 using testing::Resolved;
@@ -112,12 +113,6 @@ TEST(MemoryFix, MovesTheOptimizerWhereThatCostsLeast) {
   EXPECT_EQ(after.estimate().fit(), v1::FIT_VERDICT_FITS);
 }
 
-double FullestGib(const v1::ResolveConfigResponse& answer) {
-  double most = 0;
-  for (const v1::StageMemory& stage : answer.estimate().stages()) most = std::max(most, stage.total_bytes().value());
-  return most / (1 << 30);
-}
-
 // A second copy of the parameters goes; what is computed again stays, so that the room is the caller's.
 TEST(MemoryFix, IsNotSpentOnOtherChoices) {
   v1::ResolveConfigRequest request = Training("deepseek-v3", "gb200-nvl72", 256, 4096, 2048);
@@ -130,7 +125,7 @@ TEST(MemoryFix, IsNotSpentOnOtherChoices) {
   ASSERT_EQ(copies->fixes_size(), 1);
   Apply(copies->fixes(0), &request);
   const v1::ResolveConfigResponse after = Resolved(request);
-  EXPECT_LT(FullestGib(after), FullestGib(before) - 4) << copies->needs();
+  EXPECT_LT(MostBytes(after), MostBytes(before) - 4 * kGib) << copies->needs();
 }
 
 // A name that the stack refuses is in no fix.

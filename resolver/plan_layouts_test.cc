@@ -121,9 +121,7 @@ TEST(PlanLayouts, ListsWhatLeavesRoomFirst) {
   ASSERT_TRUE(TestResolver().PlanLayouts(request, {}, &result).ok());
   ASSERT_GT(result.plans_size(), 1);
   const auto leaves_room = [](const v1::ResolveConfigResponse& plan) {
-    double most = 0;
-    for (const v1::StageMemory& stage : plan.estimate().stages()) most = std::max(most, stage.total_bytes().value());
-    return most <= kRoom * static_cast<double>(plan.estimate().usable_bytes());
+    return testing::MostBytes(plan) <= kRoom * static_cast<double>(plan.estimate().usable_bytes());
   };
   EXPECT_TRUE(leaves_room(result.plans(0)));
   EXPECT_FALSE(leaves_room(result.plans(result.plans_size() - 1)));

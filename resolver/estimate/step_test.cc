@@ -14,45 +14,10 @@
 #include "resolver/estimate/exchange.h"
 #include "resolver/estimate/layer_modules.h"
 #include "resolver/estimate/layer_terms.h"
+#include "resolver/estimate/step_test_util.h"
 
 namespace flightplan {
 namespace {
-
-const Catalog& TheCatalog() {
-  static const Catalog& catalog = *new Catalog(*Catalog::Builtin());
-  return catalog;
-}
-
-// A model on one pipeline; the layout is the caller's to change.
-struct Case {
-  ModelShape shape;
-  ModelWork work;
-  StageLayout stages;
-  Candidate plan;
-  GpuRates rates;
-
-  Case(const std::string& model, const std::string& gpu, int gpus, int pp = 1, int vpp = 1)
-      : shape(*MakeShape(**TheCatalog().FindModel(model))),
-        work(WorkOf(shape)),
-        rates(RatesOf(**TheCatalog().FindGpu(gpu))) {
-    Config config;
-    config.Set(Knob::pipeline_model_parallel_size, Value(pp), Origin::kCaller);
-    if (vpp > 1) config.Set(Knob::virtual_pipeline_model_parallel_size, Value(vpp), Origin::kCaller);
-    stages = StagesOf(shape, config);
-    plan.gpus = gpus;
-    plan.pp = pp;
-    plan.vpp = stages.vpp;
-    plan.seq_length = 4096;
-    plan.global_batch_size = 512;
-    plan.overlap_grad_reduce = plan.overlap_param_gather = true;
-  }
-  StepForecast Forecast() {
-    plan.stages = &stages;
-    StepForecast forecast;
-    EXPECT_TRUE(ForecastStep(work, plan, rates, &forecast));
-    return forecast;
-  }
-};
 
 // Published model FLOPs per token: TFLOP/s over tokens/s of Megatron-Bridge's performance summary (26.08).
 TEST(FlopsPerToken, MatchesThePublishedRatios) {
@@ -64,69 +29,6 @@ TEST(FlopsPerToken, MatchesThePublishedRatios) {
   ModelSpec deepseek = **TheCatalog().FindModel("deepseek-v3");
   deepseek.mtp_num_layers = 1;
   EXPECT_NEAR(FlopsPerToken(WorkOf(*MakeShape(deepseek)), 4096) / 1e9, 260.02, 0.005 * 260.02);
-}
-
-// A search's short cuts give what the whole forecast gives, bit for bit.
-TEST(LayerTimer, TimesWhatIsComputedAgainAsIfItWereTimedAlone) {
-  for (const bool overlap : {false, true}) {
-    Case c("deepseek-v3", "h100", 1024, 8, 4);
-    c.plan.ep = 64;
-    c.plan.ep_overlap = overlap;
-    c.plan.precision = GemmPrecision::kFp8Blockwise;
-    c.plan.bf16_layers = 2;
-    c.plan.stages = &c.stages;
-    const LayerTimer timer(c.work, c.plan, c.rates);
-    for (unsigned modules = 0; modules < 1u << 14; modules += 37) {
-      c.plan.recompute = modules == 0 ? RecomputeMode::kFullUniform : RecomputeMode::kSelective;
-      c.plan.recompute_modules = static_cast<uint16_t>(modules);
-      const StepForecast whole = c.Forecast();
-      const LayerTimes times = timer.Time(c.plan);
-      StepForecast timed;
-      ASSERT_TRUE(ForecastStep(c.work, c.plan, c.rates, times, &timed));
-      ASSERT_EQ(timed.us, whole.us) << modules;
-      ASSERT_EQ(timed.high_us, whole.high_us) << modules;
-      StepForecast below;
-      ASSERT_EQ(StepUsBelow(whole.us * 1.001, c.work, c.plan, c.rates, times, &below), whole.us) << modules;
-      ASSERT_EQ(below.us, whole.us) << modules;
-      ASSERT_EQ(below.parts.host, whole.parts.host) << modules;
-      ASSERT_EQ(StepUsBelow(whole.us, c.work, c.plan, c.rates, times, &below), HUGE_VAL) << modules;
-    }
-  }
-}
-
-TEST(LayerTimer, TimesAnExchangeWithOtherSmsAsIfItWereTimedAlone) {
-  for (const bool overlap : {false, true}) {
-    Case c("deepseek-v3", "h100", 1024, 8, 4);
-    c.plan.ep = 64;
-    c.plan.ep_overlap = overlap;
-    c.plan.shared_expert_overlap = !overlap;
-    c.plan.precision = GemmPrecision::kFp8Blockwise;
-    c.plan.bf16_layers = 2;
-    c.plan.stages = &c.stages;
-    for (const Dispatcher dispatcher : {Dispatcher::kAllToAll, Dispatcher::kDeepEp, Dispatcher::kHybridEp}) {
-      c.plan.dispatcher = dispatcher;
-      c.plan.num_sms = 20;
-      const GpuRates rates = c.rates;
-      const LayerTimer timer(c.work, c.plan, rates);
-      double before = c.Forecast().us;
-      for (const uint16_t sms : {uint16_t{4}, uint16_t{8}, uint16_t{32}}) {
-        c.plan.num_sms = sms;
-        c.rates.deepep_sm_us = 0;
-        c.rates.k.corun_compute *= 1.1;
-        c.rates.k.corun_communication *= 1.2;
-        for (double& us : c.rates.nvlink_us) us *= 1.3;
-        for (double& us : c.rates.network_us) us *= 1.4;
-        const StepForecast whole = c.Forecast();
-        StepForecast timed;
-        ASSERT_TRUE(ForecastStep(c.work, c.plan, c.rates, timer.TimeExchanging(c.plan, c.rates), &timed));
-        ASSERT_EQ(timed.us, whole.us) << sms;
-        ASSERT_EQ(timed.high_us, whole.high_us) << sms;
-        ASSERT_NE(whole.us, before) << sms;
-        before = whole.us;
-      }
-      c.rates = rates;
-    }
-  }
 }
 
 TEST(ForecastStep, PartsAddUpAndTheIntervalHoldsTheValue) {

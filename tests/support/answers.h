@@ -26,6 +26,12 @@ inline v1::ValidateConfigResponse Validated(const v1::ValidateConfigRequest& req
   return response;
 }
 
+// Of the fullest GPU.
+inline double MostBytes(const v1::ResolveConfigResponse& answer) {
+  double most = 0;
+  for (const v1::StageMemory& stage : answer.estimate().stages()) most = std::max(most, stage.total_bytes().value());
+  return most;
+}
 inline double StepUs(const v1::ResolveConfigResponse& answer) { return answer.estimate().step_time_us().value(); }
 
 using Findings = google::protobuf::RepeatedPtrField<v1::Finding>;
