@@ -369,19 +369,6 @@ const Rule kRules[] = {
          },
      .needs = "the EP-overlap schedule does not know partial activation checkpoints",
      .fixes = {{{K::num_microbatches_with_partial_activation_checkpoints, kUnset}}}},
-    // GPTModel alone builds the plan of one; HybridModel does in no release (Megatron-LM#4942 is to add it).
-    {.id = "build.ep-overlap-hybrid-model",
-     .area = "ep-overlap",
-     .at = {Phase::kBuild, 20381},
-     .source = "Megatron-LM:megatron/core/pipeline_parallel/combined_1f1b.py:381",
-     .reads = {K::overlap_moe_expert_parallel_comm, K::is_hybrid_model, K::hybrid_layer_pattern},
-     .when =
-         [](F f) {
-           return f.on(K::overlap_moe_expert_parallel_comm) &&
-                  (f.on(K::is_hybrid_model) || f.set(K::hybrid_layer_pattern));
-         },
-     .needs = "models of a hybrid layer pattern have no schedule that overlaps their all-to-all",
-     .fixes = {{{K::overlap_moe_expert_parallel_comm, false}, {K::delay_wgrad_compute, false}}}},
 };
 
 }  // namespace
