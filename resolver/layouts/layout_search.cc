@@ -147,7 +147,10 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   if (StackOf(s->intent.env).fork) {  // its hash layers stand there (lff.hash-first-stage)
     q.layout.first_stage_layers = s->config.Get(K::moe_n_hash_layers).integer();
   }
-  q.layout.even_stages = s->own_split || s->intent.model.hybrid_layer_pattern.has_value();
+  const bool hybrid = s->intent.model.hybrid_layer_pattern.has_value();
+  q.layout.even_stages = s->own_split || hybrid;
+  // Virtual stages of a hybrid pattern are its own bars, and no knob's.
+  if (hybrid && q.layout.wish.vpp == 0) q.layout.wish.vpp = 1;
   const std::optional<Value> pinned = PinOf(s->intent, K::pipeline_model_parallel_layout);
   const std::string text =
       s->intent.layout.pipeline_model_parallel_layout.value_or(pinned.has_value() ? pinned->ToText() : std::string());
