@@ -90,6 +90,16 @@ TEST(DispatcherBackends, OneMoreMakesNoStepLonger) {
   EXPECT_LE(both, std::min(deepep, hybridep) * 1.01);
 }
 
+// What recipes say of its speed is no reason to run out of memory.
+TEST(DispatcherBackends, OneThatDoesNotFitGivesWayToTheAllToAll) {
+  v1::ResolveConfigRequest request = Training("qwen3-235b-a22b", "h20-sxm-96gb", 128, 4096, 512);
+  SetSizes({.tp = 1, .pp = 1, .ep = 64}, &request);
+  request.mutable_target()->set_framework("roll");
+  request.set_stage(v1::STAGE_TUNE);
+  request.mutable_software()->mutable_dispatchers()->add_backends("hybridep");
+  EXPECT_EQ(Resolved(request).outcome(), v1::OUTCOME_RESOLVED);
+}
+
 // deepep takes the TP overlap with it, which at TP 8 is worth more than what it saves.
 TEST(DispatcherBackends, OneThatCostsTheTensorOverlapIsWeighedWithIt) {
   v1::ResolveConfigRequest request = Training("ling-mini-2.0", "h800-sxm", 64, 16384, 128);

@@ -36,7 +36,8 @@ std::vector<Dispatcher> OtherDispatchers(const NormalizedIntent& intent, const R
       !decide::HybridepMapFits(decide::ExtractFeatures(intent, std::nullopt, plan.decided.config))) {
     std::erase(others, Dispatcher::kHybridEp);
   }
-  if (decision == nullptr || !IsSettled(*decision)) return others;
+  // What evidence says of speed is no reason for what does not fit.
+  if (decision == nullptr || !IsSettled(*decision) || !Launchable(plan)) return others;
   if (decision->basis != Basis::kRecipes || own == Dispatcher::kAllToAll) return {};
   std::erase(others, Dispatcher::kAllToAll);
   return others;
