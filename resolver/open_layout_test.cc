@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/match.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/normalize/canonical_bytes.h"
 #include "tests/support/answers.h"
@@ -48,6 +49,51 @@ TEST(OpenLayout, IsAsFastAsWithItsOwnSharedExpertOverlapSaid) {
   const double open_us = StepUs(Resolved(request));
   Pin("moe_shared_expert_overlap", true, &request);
   EXPECT_LE(open_us, StepUs(Resolved(request)) * 1.01);
+}
+
+// What leaves no room for the forecast's error counts for longer than it takes, but not for ever: with these sizes what
+// leaves room takes 70 % longer.
+TEST(OpenLayout, TakesWhatLeavesNoRoomWhereItIsMuchFaster) {
+  v1::ResolveConfigRequest request = Training("llama-4-maverick", "h100-sxm", 32, 4096, 256);
+  request.mutable_target()->set_framework("slime");
+  v1::Layout& given = *request.mutable_layout();
+  given.set_pipeline_model_parallel_size(4);
+  given.set_expert_model_parallel_size(8);
+  given.set_context_parallel_size(1);
+  given.set_expert_tensor_parallel_size(1);
+  const v1::ResolveConfigResponse open = Resolved(request);
+  EXPECT_EQ(open.estimate().fit(), v1::FIT_VERDICT_MARGINAL);
+  request.mutable_layout()->set_tensor_model_parallel_size(8);
+  request.mutable_layout()->set_micro_batch_size(1);
+  const v1::ResolveConfigResponse roomy = Resolved(request);
+  EXPECT_EQ(roomy.outcome(), v1::OUTCOME_RESOLVED);
+  EXPECT_LT(StepUs(open) * 1.5, StepUs(roomy));
+}
+
+// Its virtual stages are its own bars: what a knob would say of them is refused, and fills no list.
+TEST(OpenLayout, GivesAHybridPatternNoVirtualStages) {
+  v1::ResolveConfigRequest request = Training("nemotron-h-8b", "h800-sxm", 256, 4096, 512);
+  request.mutable_layout()->set_pipeline_model_parallel_size(2);
+  EXPECT_EQ(Resolved(request).outcome(), v1::OUTCOME_RESOLVED);
+}
+
+// As with the sizes given.
+TEST(OpenLayout, LeavesVirtualStagesOutOfABringUp) {
+  v1::ResolveConfigRequest request = Training("qwen3-32b", "h800-sxm", 32, 8192, 256);
+  request.mutable_layout()->set_tensor_model_parallel_size(1);
+  const auto stages_of = [&] {
+    const v1::ResolveConfigResponse answer = Resolved(request);
+    for (const v1::Decision& decision : answer.decisions()) {
+      if (decision.name() == "virtual_pipeline_model_parallel_size") return decision;
+    }
+    ADD_FAILURE() << "no decision about virtual stages";
+    return v1::Decision();
+  };
+  EXPECT_GT(stages_of().value().int_value(), 1);
+  request.set_stage(v1::STAGE_BRING_UP);
+  const v1::Decision plain = stages_of();
+  EXPECT_LE(plain.value().int_value(), 1);
+  EXPECT_TRUE(absl::StartsWith(plain.reason(), "bring-up")) << plain.reason();
 }
 
 // A fix is tried at the sizes that were chosen, so it names them: alone it would be a question for another search.

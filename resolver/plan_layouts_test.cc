@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/estimate/memory.h"
 #include "resolver/layouts/plan_answers.h"
@@ -18,6 +19,7 @@ namespace flightplan {
 namespace {
 
 using testing::CountOf;
+using testing::FindFinding;
 using testing::QwenOnSixteen;
 using testing::TestResolver;
 using testing::ViolatedFields;
@@ -105,7 +107,7 @@ TEST(PlanLayouts, ListsNoLayoutTwice) {
 // Plans of one mapping that no forecast can tell apart are one plan, and it names the others.
 // Ten ways to cut one mapping in time are one plan to whoever has to choose.
 // Decisions by closed formulas may fill more of the GPU than the search was for.
-TEST(PlanLayouts, ListsWhatLeavesRoomFirst) {
+TEST(PlanLayouts, RanksWhatLeavesNoRoomBehindItsTimeAndSaysSo) {
   v1::PlanLayoutsRequest request;
   *request.mutable_base() = QwenOnSixteen();
   request.mutable_base()->mutable_workload()->set_seq_length(4096);
@@ -124,8 +126,23 @@ TEST(PlanLayouts, ListsWhatLeavesRoomFirst) {
     return testing::MostBytes(plan) <= kRoom * static_cast<double>(plan.estimate().usable_bytes());
   };
   EXPECT_TRUE(leaves_room(result.plans(0)));
-  EXPECT_FALSE(leaves_room(result.plans(result.plans_size() - 1)));
-  EXPECT_TRUE(std::is_partitioned(result.plans().begin(), result.plans().end(), leaves_room));
+  int full = 0;
+  double before = 0;
+  for (const v1::ResolveConfigResponse& plan : result.plans()) {
+    const v1::Finding* const outside = FindFinding(plan.findings(), "plan.outside-evidence");
+    double longer = 0;
+    bool said = false;
+    if (outside != nullptr) {
+      longer = outside->observed(0).value().double_value();
+      said = absl::StrContains(outside->seen(), "memory filled to");
+    }
+    EXPECT_EQ(said, !leaves_room(plan));
+    full += said ? 1 : 0;
+    const double ranked = plan.estimate().step_time_us().value() * (1 + longer);
+    EXPECT_LE(before, ranked);
+    before = ranked;
+  }
+  EXPECT_GT(full, 0);
 }
 
 TEST(PlanLayouts, ListsEachMappingBeforeAnotherOfOneThatIsThere) {

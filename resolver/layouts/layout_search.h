@@ -28,8 +28,8 @@ struct LayoutSearch {
 };
 
 // Shares of the memory that plans may fill, as every search tries them: those that fit with nine chances in ten, and
-// only where there is none those that may just fit.
-inline constexpr double kRooms[] = {kRoom, 1};
+// then those that may just fit.
+inline constexpr double kRooms[] = {kRoom, kTightRoom, 1};
 
 // Layouts that go through the whole pipeline: the decisions may settle one otherwise than the search would, the rules
 // of the release may refuse it, and some are alike.

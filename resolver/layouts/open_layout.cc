@@ -89,16 +89,7 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
   search.question.work_limit = kWorkLimit;
   search.question.units = kOpenLayoutWork;  // of all rooms
   PlanAnswers answers;
-  SearchResult found;
-  for (const double room : kRooms) {
-    search.question.room = room;
-    found = Search(search.question);
-    FLIGHTPLAN_RETURN_IF_ERROR(CheckWork());
-    FLIGHTPLAN_RETURN_IF_ERROR(AnswerPlans(intent, search, found, evidence, &answers));
-    if (!answers.plans.empty() || found.statistics.units >= search.question.units) break;
-    search.question.units -= found.statistics.units;
-  }
-  const SearchStatistics& s = found.statistics;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const SearchStatistics s, SearchAndAnswer(intent, evidence, &search, &answers));
   if (answers.plans.empty()) {
     std::string seen =
         s.layouts == 0 ? absl::StrCat("no sizes divide ", WithThousands(intent.gpu_count),

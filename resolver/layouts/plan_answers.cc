@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -73,6 +75,12 @@ absl::StatusOr<ResolvedPlan> Execute(NormalizedIntent intent, const LayoutSearch
   return tried;
 }
 
+// A bring-up has virtual stages only where no layout without them starts (resolve_layout.h).
+bool PrefersPlainPipelines(const LayoutSearch& search) {
+  const bool open = search.given.vpp == 0 && !search.intent.model.hybrid_layer_pattern.has_value();
+  return open && search.intent.stage == Stage::kBringUp;
+}
+
 // The best way to launch this layout; where there is none, the plain one as it is refused.
 absl::StatusOr<ResolvedPlan> AnswerOne(const NormalizedIntent& question, const LayoutSearch& search,
                                        const FoundPlan& found, const EvidenceSnapshot& evidence) {
@@ -95,11 +103,19 @@ absl::StatusOr<ResolvedPlan> AnswerOne(const NormalizedIntent& question, const L
     }
   }
   MarkSizes(search.intent, &best);
+  if (PrefersPlainPipelines(search) && found.sizes.vpp == 1 && found.sizes.pp > 1) SayPlainPipeline(&best);
   return best;
 }
 
-PlanAnswer Answered(const LayoutSizes& sizes, ResolvedPlan plan, const CautionContext& context) {
+const Caution* MemoryCautionOf(const ResolvedPlan& plan, const LayoutSearch& search) {
+  const double capacity = search.question.memory.capacity;
+  return capacity > 0 ? MemoryCaution(MostMemory(plan) / capacity) : nullptr;
+}
+
+PlanAnswer Answered(const LayoutSizes& sizes, ResolvedPlan plan, const LayoutSearch& search) {
   if (plan.step == nullptr) return {sizes, std::move(plan), {}};
+  CautionContext context = *search.question.caution;
+  context.memory = MemoryCautionOf(plan, search);
   const PlannedStep& step = *plan.step;
   const Candidate executed = CandidateOf(plan.decided.config, plan.env, step.model.shape(), step.stages);
   return {sizes, std::move(plan), CautionsOf(sizes, executed, context)};
@@ -134,8 +150,9 @@ void ReportOutside(PlanAnswer* plan) {
   std::string seen;
   for (size_t i = 0; i < outside.count; ++i) {
     const Caution& caution = *outside.held[i];
-    absl::StrAppend(&seen, i == 0 ? "" : "; ", caution.what, ": ", caution.published, " of ", kPublishedLayouts,
-                    " published layouts");
+    absl::StrAppend(&seen, i == 0 ? "" : "; ", caution.what);
+    if (caution.published >= 0)
+      absl::StrAppend(&seen, ": ", caution.published, " of ", kPublishedLayouts, " published layouts");
   }
   Finding finding =
       PlanFinding(kOutsideRule, Severity::kInfo, std::move(seen),
@@ -144,6 +161,95 @@ void ReportOutside(PlanAnswer* plan) {
                                   100 * outside.ratio()));
   finding.observed.push_back({"ranked_longer_ratio", Value(outside.ratio())});
   plan->plan.run.findings.push_back(std::move(finding));
+}
+
+// Every layout that was found, in the search's order.
+absl::Status AnswerEach(const NormalizedIntent& question, const LayoutSearch& search, const SearchResult& found,
+                        const EvidenceSnapshot& evidence, PlanAnswers* answers) {
+  const size_t known = answers->plans.size();
+  for (const FoundPlan& plan : found.plans) {
+    const auto end = answers->plans.begin() + static_cast<std::ptrdiff_t>(known);
+    const bool answered =
+        std::any_of(answers->plans.begin(), end, [&](const PlanAnswer& other) { return other.sizes == plan.sizes; });
+    if (answered) continue;  // with the same plan
+    Work::Spend(WorkOfAPlan(question));
+    FLIGHTPLAN_RETURN_IF_ERROR(CheckWork());
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan best, AnswerOne(question, search, plan, evidence));
+    if (Launchable(best)) {
+      answers->plans.push_back(Answered(plan.sizes, std::move(best), search));
+    } else if (answers->refused++ == 0) {
+      answers->first_refusal = ErrorsBesideMemory(best);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What leaves room, and then what leaves none and ranks before all of it. The statistics are the first search's.
+absl::StatusOr<SearchStatistics> AnswerRooms(const NormalizedIntent& question, const EvidenceSnapshot& evidence,
+                                             LayoutSearch* search, PlanAnswers* answers) {
+  SearchQuestion& q = search->question;
+  const bool bounded = q.units > 0;
+  std::optional<SearchStatistics> first;
+  for (const double room : kRooms) {
+    q.room = room;
+    q.limit = std::numeric_limits<double>::infinity();
+    for (const PlanAnswer& plan : answers->plans) q.limit = std::min(q.limit, plan.RankedUs());
+    q.caution->memory = MemoryCaution(room);
+    const SearchResult found = Search(q);
+    if (!first.has_value()) first = found.statistics;
+    first->stopped |= found.statistics.stopped;
+    FLIGHTPLAN_RETURN_IF_ERROR(CheckWork());
+    FLIGHTPLAN_RETURN_IF_ERROR(AnswerEach(question, *search, found, evidence, answers));
+    const bool enough = found.statistics.stopped || q.objective == SearchObjective::kMemoryHeadroom;
+    if (enough && !answers->plans.empty()) break;
+    if (bounded && found.statistics.units >= q.units) break;
+    if (bounded) q.units -= found.statistics.units;
+  }
+  return *first;
+}
+
+// Best first, one for those that a forecast cannot tell apart.
+void Rank(const LayoutSearch& search, PlanAnswers* answers) {
+  const bool by_memory = search.question.objective == SearchObjective::kMemoryHeadroom;
+  const auto better = [&](const PlanAnswer& a, const PlanAnswer& b) {
+    return by_memory ? MostMemory(a.plan) < MostMemory(b.plan) : a.RankedUs() < b.RankedUs();
+  };
+  std::vector<PlanAnswer> plans = std::move(answers->plans);
+  answers->plans.clear();
+  std::stable_sort(plans.begin(), plans.end(), better);
+  // One plan stands for those of its mapping that a forecast cannot tell from it.
+  std::vector<PlanAnswer>& kept = answers->plans;
+  std::vector<double> best_us;  // of what each kept plan stands for
+  std::vector<std::vector<PlanAnswer>> variants;
+  for (PlanAnswer& plan : plans) {
+    size_t i = 0;
+    const auto alike = [&](const PlanAnswer& other) {
+      return Alike(other.sizes, best_us[i], plan.sizes, plan.plan.step_us()) &&
+             other.plan.estimate.fit <= plan.plan.estimate.fit;
+    };
+    while (i < kept.size() && !alike(kept[i])) ++i;
+    if (i == kept.size()) {
+      best_us.push_back(plan.plan.step_us());
+      kept.push_back(std::move(plan));
+      variants.emplace_back();
+      continue;
+    }
+    ++answers->alike;
+    const auto memory = [&](const PlanAnswer& one) {
+      const Caution* const caution = MemoryCautionOf(one.plan, search);
+      return caution == nullptr ? 0 : caution->ratio;
+    };
+    const bool simpler = plan.sizes.vpp < kept[i].sizes.vpp && plan.plan.step_us() < best_us[i] * (1 + kSame) &&
+                         memory(plan) <= memory(kept[i]);
+    if (simpler) std::swap(plan, kept[i]);
+    variants[i].push_back(std::move(plan));
+  }
+  for (size_t i = 0; i < kept.size(); ++i) {
+    const double us = kept[i].plan.step_us();
+    for (const PlanAnswer& variant : variants[i]) NameVariant(variant, us, &kept[i]);
+  }
+  std::stable_sort(kept.begin(), kept.end(), better);
+  for (PlanAnswer& plan : kept) ReportOutside(&plan);
 }
 
 }  // namespace
@@ -193,56 +299,24 @@ int64_t KeepFirst(size_t most, std::vector<PlanAnswer>* plans) {
 
 absl::Status AnswerPlans(const NormalizedIntent& question, const LayoutSearch& search, const SearchResult& found,
                          const EvidenceSnapshot& evidence, PlanAnswers* answers) {
-  std::vector<PlanAnswer> plans;
-  for (const FoundPlan& plan : found.plans) {
-    Work::Spend(WorkOfAPlan(question));
-    FLIGHTPLAN_RETURN_IF_ERROR(CheckWork());
-    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan best, AnswerOne(question, search, plan, evidence));
-    if (Launchable(best)) {
-      plans.push_back(Answered(plan.sizes, std::move(best), *search.question.caution));
-    } else if (answers->refused++ == 0) {
-      answers->first_refusal = ErrorsBesideMemory(best);
-    }
-  }
-  const bool by_memory = search.question.objective == SearchObjective::kMemoryHeadroom;
-  // Decisions may take more memory than the search was for: where others leave that room, they come behind.
-  const double room = search.question.room * search.question.memory.capacity;
-  const auto lacks_room = [&](const PlanAnswer& plan) { return room > 0 && MostMemory(plan.plan) > room; };
-  const auto rank = [&](const PlanAnswer& plan) { return std::pair(lacks_room(plan), plan.RankedUs()); };
-  const auto better = [&](const PlanAnswer& a, const PlanAnswer& b) {
-    return by_memory ? MostMemory(a.plan) < MostMemory(b.plan) : rank(a) < rank(b);
-  };
-  std::stable_sort(plans.begin(), plans.end(), better);
-  // One plan stands for those of its mapping that a forecast cannot tell from it.
-  std::vector<PlanAnswer>& kept = answers->plans;
-  std::vector<double> best_us;  // of what each kept plan stands for
-  std::vector<std::vector<PlanAnswer>> variants;
-  for (PlanAnswer& plan : plans) {
-    size_t i = 0;
-    const auto alike = [&](const PlanAnswer& other) {
-      return Alike(other.sizes, best_us[i], plan.sizes, plan.plan.step_us()) &&
-             other.plan.estimate.fit <= plan.plan.estimate.fit;
-    };
-    while (i < kept.size() && !alike(kept[i])) ++i;
-    if (i == kept.size()) {
-      best_us.push_back(plan.plan.step_us());
-      kept.push_back(std::move(plan));
-      variants.emplace_back();
-      continue;
-    }
-    ++answers->alike;
-    const bool simpler = plan.sizes.vpp < kept[i].sizes.vpp && plan.plan.step_us() < best_us[i] * (1 + kSame) &&
-                         lacks_room(plan) <= lacks_room(kept[i]);
-    if (simpler) std::swap(plan, kept[i]);
-    variants[i].push_back(std::move(plan));
-  }
-  for (size_t i = 0; i < kept.size(); ++i) {
-    const double us = kept[i].plan.step_us();
-    for (const PlanAnswer& variant : variants[i]) NameVariant(variant, us, &kept[i]);
-  }
-  std::stable_sort(kept.begin(), kept.end(), better);
-  for (PlanAnswer& plan : kept) ReportOutside(&plan);
+  FLIGHTPLAN_RETURN_IF_ERROR(AnswerEach(question, search, found, evidence, answers));
+  Rank(search, answers);
   return absl::OkStatus();
+}
+
+absl::StatusOr<SearchStatistics> SearchAndAnswer(const NormalizedIntent& question, const EvidenceSnapshot& evidence,
+                                                 LayoutSearch* search, PlanAnswers* answers) {
+  SearchStatistics statistics;
+  if (PrefersPlainPipelines(*search)) {
+    search->question.layout.wish.vpp = 1;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(statistics, AnswerRooms(question, evidence, search, answers));
+    search->question.layout.wish.vpp = 0;
+  }
+  if (answers->plans.empty()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(statistics, AnswerRooms(question, evidence, search, answers));
+  }
+  Rank(*search, answers);
+  return statistics;
 }
 
 std::vector<Finding> ErrorsBesideMemory(const ResolvedPlan& plan) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "resolver/evidence/snapshot.h"
 #include "resolver/layouts/layout_search.h"
@@ -57,6 +58,12 @@ inline constexpr size_t kKeepAlike = 6;
 // caller's word.
 absl::Status AnswerPlans(const NormalizedIntent& question, const LayoutSearch& search, const SearchResult& found,
                          const EvidenceSnapshot& evidence, PlanAnswers* answers);
+
+// The same of both of kRooms: what leaves room for the forecast's error, and what leaves none and ranks before all of
+// it (kFullMemory of planner/caution.h). What nothing can beat ends the second search early. Returns the first search's
+// statistics; stopped: one of them was.
+absl::StatusOr<SearchStatistics> SearchAndAnswer(const NormalizedIntent& question, const EvidenceSnapshot& evidence,
+                                                 LayoutSearch* search, PlanAnswers* answers);
 
 // What refuses a plan, whatever its memory and the sizes that are open.
 std::vector<Finding> ErrorsBesideMemory(const ResolvedPlan& plan);

@@ -82,14 +82,9 @@ absl::Status Planner::At(int64_t gpus) {
     };
   }
   PlanAnswers answers;
-  for (const double room : kRooms) {
-    question.room = room;
-    const SearchResult found = Search(question);
-    if (room == kRooms[0]) Add(found.statistics);
-    list_.statistics.stopped |= found.statistics.stopped;
-    FLIGHTPLAN_RETURN_IF_ERROR(AnswerPlans(intent_, search, found, evidence_, &answers));
-    if (!answers.plans.empty() || found.statistics.stopped) break;
-  }
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const SearchStatistics statistics,
+                              SearchAndAnswer(intent_, evidence_, &search, &answers));
+  Add(statistics);
   list_.refused += answers.refused;
   refusal_ = std::move(answers.first_refusal);
   list_.plans = std::move(answers.plans);

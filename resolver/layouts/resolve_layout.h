@@ -13,4 +13,7 @@ namespace flightplan {
 // number of them, as in a search.
 absl::StatusOr<ResolvedPlan> ResolveLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence);
 
+// Says of a bring-up's plan whose virtual stages are open why it has none.
+void SayPlainPipeline(ResolvedPlan* plan);
+
 }  // namespace flightplan

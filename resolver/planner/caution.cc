@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "resolver/estimate/memory.h"
+
 namespace flightplan {
 namespace {
 
@@ -69,6 +71,12 @@ const Caution* ExecutionCaution(Repeated repeated, int64_t micro_batch_size) {
 
 }  // namespace
 
+const Caution* MemoryCaution(double filled_ratio) {
+  static constexpr Caution kTight = {"memory filled to 94 % and more", 0.1, -1};
+  static constexpr Caution kFull = {"memory filled to 97 % and more", 0.4, -1};
+  return filled_ratio <= kRoom ? nullptr : filled_ratio <= kTightRoom ? &kTight : &kFull;
+}
+
 double Cautions::ratio() const {
   double sum = 0;
   for (size_t i = 0; i < count; ++i) sum += held[i]->ratio;
@@ -83,11 +91,12 @@ Cautions CautionsOf(const LayoutSizes& sizes, const Candidate& executed, const C
   if (const Caution* caution = ExecutionCaution(RepeatedBy(executed), sizes.micro_batch_size)) {
     cautions.held[cautions.count++] = caution;
   }
+  if (context.memory != nullptr) cautions.held[cautions.count++] = context.memory;
   return cautions;
 }
 
 double CautionRatio(const LayoutSizes& sizes, const CautionContext& context) {
-  double ratio = 0;
+  double ratio = context.memory != nullptr ? context.memory->ratio : 0;
   for (const CautionRule& row : kRules) {
     if (row.holds(sizes, context)) ratio += row.caution.ratio;
   }

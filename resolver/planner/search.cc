@@ -49,6 +49,10 @@ class Searcher {
   void Consider(const LayoutSizes& sizes, double threshold, bool count, std::optional<Floor>* floor);
   void Enumerate(const LayoutQuestion& question, double threshold, bool count);
   bool GoesOn() const { return q_.progress == nullptr || q_.progress(progress_); }
+  // What a layout has to reach to enter the list.
+  double Threshold(const std::vector<FoundPlan>& best) const {
+    return best.size() < q_.keep ? q_.limit : judge_.Score(best.back());
+  }
   // False: the search is to stop.
   bool Report(double done, double best_us);
   void Keep(const FoundPlan& found, std::vector<FoundPlan>* best) const;
@@ -189,7 +193,7 @@ void Searcher::JudgeAll(bool count, std::vector<FoundPlan>* best) {
   std::vector<Judgement> judgements;
   for (size_t at = 0; at < groups_.size(); at += kBatch) {
     const size_t end = std::min(groups_.size(), at + kBatch);
-    const double threshold = best->size() < q_.keep ? kNever : judge_.Score(best->back());
+    const double threshold = Threshold(*best);
     if (groups_[at].bound > threshold) {
       for (size_t i = at; count && i < groups_.size(); ++i) {
         statistics_.time_bound += static_cast<int64_t>(groups_[i].end - groups_[i].begin) * executions_;
@@ -238,18 +242,18 @@ void Searcher::GiveStages(std::vector<FoundPlan>* plans) {
 SearchResult Searcher::Run() {
   const Work work(q_.units > 0 ? q_.units : std::numeric_limits<uint64_t>::max(), [this] { return !GoesOn(); });
   SearchResult result;
-  double threshold = kNever;
+  double threshold = q_.limit;
   std::vector<FoundPlan> usual;
   LayoutQuestion corner = q_.layout;
   if (corner.wish.cp == 0) corner.wish.cp = 1;
   if (corner.wish.etp == 0) corner.wish.etp = 1;
   if (corner.wish.micro_batch_size == 0) corner.wish.micro_batch_size = 1;
-  if (judge_.ByTime() && corner.wish != q_.layout.wish) {
+  if (judge_.ByTime() && corner.wish != q_.layout.wish && q_.limit == kNever) {
     // The usual corner: what it finds is found again below, so only its threshold is kept, unless the search is
     // stopped.
     Enumerate(corner, kNever, /*count=*/false);
     if (!statistics_.stopped) JudgeAll(/*count=*/false, &result.plans);
-    if (result.plans.size() == q_.keep) threshold = judge_.Score(result.plans.back());
+    threshold = Threshold(result.plans);
     usual.swap(result.plans);
   }
   if (!statistics_.stopped) {

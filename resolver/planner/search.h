@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -57,6 +58,9 @@ struct SearchQuestion {
   std::optional<CautionContext> caution;
   double room = 1;   // share of the memory's capacity that a candidate's forecast may fill (kRoom of estimate/memory.h)
   size_t keep = 64;  // layouts to return
+  // Layouts that rank behind it are of no use: of the step with its caution, in microseconds, or of the memory in
+  // bytes.
+  double limit = std::numeric_limits<double>::infinity();
   // Bytes of stages to hold; the others are made again where a layout with them is judged. The answer is the same.
   size_t stage_bytes = kMaxStageBytes;
   // Of layouts that differ in VPP and micro-batch alone, the most to return: a list of the best few is of little use

@@ -184,6 +184,18 @@ TEST(Search, LeavesTheRoomThatIsAskedFor) {
   EXPECT_GE(strict.plans.front().step.us, tight);
 }
 
+TEST(Search, LeavesOutWhatIsBehindTheLimit) {
+  Setting setting("qwen3-30b-a3b", "h100", 16, 128, 79);
+  const SearchResult all = Search(setting.question);
+  ASSERT_GT(all.plans.size(), 6U);
+  const auto score = [](const FoundPlan& plan) { return plan.step.us * plan.caution; };
+  setting.question.limit = score(all.plans[4]);
+  const SearchResult limited = Search(setting.question);
+  ASSERT_EQ(limited.plans.size(), 5U);
+  for (size_t i = 0; i < limited.plans.size(); ++i) EXPECT_EQ(limited.plans[i].sizes, all.plans[i].sizes);
+  EXPECT_LT(limited.statistics.judged, all.statistics.judged);
+}
+
 // Graphs take the host's time: what is said of that tells those with and without them apart.
 TEST(SearchExecutions, LeavesOutWhatIsOfNoUse) {
   Setting s("qwen3-30b-a3b", "h100-sxm", 16, 256, 60);

@@ -132,12 +132,12 @@ std::string Line(const Catalog& catalog, const Question& question, int64_t gpus)
   const bool moe = intent->model.is_moe();
   LayoutSearch search;
   if (!PrepareSearch(*intent, &search).ok()) return absl::StrCat(line, "cannot be counted | | | | | |\n");
-  search.question.room = kRooms[0];  // as an open layout is resolved
   search.question.keep_alike = kKeepAlike;
-  std::vector<DistinctPlan> plans = Distinct(*intent, Search(search.question).plans, 1);
-  if (plans.empty()) {
-    search.question.room = kRooms[1];
+  std::vector<DistinctPlan> plans;
+  for (const double room : kRooms) {
+    search.question.room = room;
     plans = Distinct(*intent, Search(search.question).plans, 1);
+    if (!plans.empty()) break;
   }
   if (plans.empty()) return absl::StrCat(line, "nothing fits | | | | | |\n");
   const FoundPlan& best = plans.front().plan;

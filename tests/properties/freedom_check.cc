@@ -8,6 +8,7 @@
 //   backends   one more installed dispatcher backend does not make the step longer
 //   memory     nor does a GPU with more memory
 //   released   nor does a pin that is taken back: of EP overlap, of a flex dispatcher's backend
+//   sizes      nor a size of the layout that is left open
 //   plainer    of these three in a bring-up, which prefers what leaves out more of the parts that come after the run is
 //              correct, and only then the shorter step: a freedom adds none, and where it takes none the step is not
 //              longer
@@ -15,7 +16,8 @@
 //
 // "Longer" is by our own forecast and more than 1 %; where evidence settled one of the two choices against the forecast
 // (a decision that rests on a measurement or on recipes, a size that next to nobody runs), the pair is counted apart:
-// evidence is the authority there.
+// evidence is the authority there. What leaves no room for the memory forecast's error counts for longer than it takes
+// (MemoryCaution of resolver/planner/caution.h), as where sizes are chosen.
 // Counterexamples are printed as command lines. Exit status: 0 at most PER_10000 of the pairs (default none), 1 more,
 // or no question that could be asked, 2 misuse.
 #include <algorithm>
@@ -26,6 +28,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -84,7 +87,7 @@ double UsableOf(const v1::ResolveConfigResponse& answer) {
   return static_cast<double>(answer.estimate().usable_bytes());
 }
 
-// Leaves the room that a plan of ours leaves (kRoom of resolver/estimate/memory.h); what a pin brought about need not.
+// As a plan of ours does where one can (kRoom of resolver/estimate/memory.h).
 bool LeavesRoom(const v1::ResolveConfigResponse& answer) { return MostMemory(answer) <= kRoom * UsableOf(answer); }
 
 double StepOf(const v1::ResolveConfigResponse& answer) { return answer.estimate().step_time_us().value(); }
@@ -169,7 +172,8 @@ double RankedOf(const v1::ResolveConfigResponse& answer, const v1::ResolveConfig
                           size("expert_tensor_parallel_size"),
                           size("micro_batch_size")};
   const CautionContext context{SizeOf(answer, "num_moe_experts") > 0, request.hardware().gpu_count(),
-                               request.workload().seq_length(), static_cast<int>(domain_gpus)};
+                               request.workload().seq_length(), static_cast<int>(domain_gpus),
+                               MemoryCaution(MostMemory(answer) / UsableOf(answer))};
   return StepOf(answer) * (1 + CautionsOf(sizes, RecomputeOf(answer), context).ratio());
 }
 
@@ -241,6 +245,7 @@ class Checker {
     CheckReleasedBackend(request);
     CheckStory(request, *answer);
     if (doors) CheckDoors(request);
+    if (doors) CheckSizes(request, *answer);
   }
 
   int Report(int64_t most) const {
@@ -270,7 +275,7 @@ class Checker {
   void Compare(const std::string& of, const v1::ResolveConfigResponse& answer, const v1::ResolveConfigRequest& freer,
                const std::string& what) {
     const std::optional<v1::ResolveConfigResponse> other = Answer(freer);
-    if (!other.has_value() || !LeavesRoom(answer)) return;
+    if (!other.has_value()) return;
     const bool bring_up = freer.stage() == v1::STAGE_BRING_UP;
     const std::string law = bring_up ? "plainer" : of;
     ++tallies_[law].asked;
@@ -286,7 +291,9 @@ class Checker {
     if (Runs(*other) && StepOf(*other) <= StepOf(answer) * (1 + kLonger)) return;
     const int64_t domain = questions_.DomainOf(freer.hardware().gpu());
     const bool as_ranked = RankedOf(*other, freer, domain) <= RankedOf(answer, freer, domain) * (1 + kLonger);
-    if (Runs(*other) && (as_ranked || ByEvidence(answer, *other, domain))) {
+    // Within a layout what leaves room comes before what leaves none, whatever its step.
+    const bool for_room = of != "sizes" && LeavesRoom(*other) && !LeavesRoom(answer);
+    if (Runs(*other) && (as_ranked || for_room || ByEvidence(answer, *other, domain))) {
       ++tallies_[law].by_evidence;
       return;
     }
@@ -341,7 +348,7 @@ class Checker {
       pin->set_name("overlap_moe_expert_parallel_comm");
       pin->mutable_value()->set_bool_value(overlap);
       const std::optional<v1::ResolveConfigResponse> answer = Answer(pinned);
-      if (answer.has_value() && Runs(*answer) && LeavesRoom(*answer)) {
+      if (answer.has_value() && Runs(*answer)) {
         Compare("released", *answer, request, absl::StrCat("EP overlap no longer pinned ", overlap ? "on" : "off"));
       }
     }
@@ -358,7 +365,7 @@ class Checker {
       v1::ResolveConfigRequest named = flex;
       Pin("moe_flex_dispatcher_backend", backend, &named);
       const std::optional<v1::ResolveConfigResponse> answer = Answer(named);
-      if (answer.has_value() && Runs(*answer) && LeavesRoom(*answer))
+      if (answer.has_value() && Runs(*answer))
         Compare("released", *answer, flex, absl::StrCat("flex no longer by ", backend));
     }
   }
@@ -376,6 +383,20 @@ class Checker {
       if (decision != nullptr && (Settled(*decision) || decision->needs_ab())) {
         Break("story", request, absl::StrCat("a decision on ", name, " stands, and the next step is: ", needs));
       }
+    }
+  }
+
+  // Each search takes a second, so one size is left open at a time.
+  void CheckSizes(const v1::ResolveConfigRequest& asked, const v1::ResolveConfigResponse& answer) {
+    const google::protobuf::Descriptor* const fields = v1::Layout::descriptor();
+    for (int i = 0; i < fields->field_count(); ++i) {
+      const google::protobuf::FieldDescriptor* const field = fields->field(i);
+      if (!absl::EndsWith(field->name(), "_size")) continue;
+      v1::ResolveConfigRequest open = asked;
+      v1::Layout* const layout = open.mutable_layout();
+      if (!layout->GetReflection()->HasField(*layout, field)) continue;
+      layout->GetReflection()->ClearField(layout, field);
+      Compare("sizes", answer, open, absl::StrCat("with ", field->name(), " open"));
     }
   }
 
