@@ -116,6 +116,11 @@ void Complete(F f, Patch* patch) {
   } else if (backend != nullptr) {
     ChangeBackend(f, Value(backend->value), patch);
   }
+  // Multi-token prediction takes its layers one by one alone (build_layers.cc).
+  const bool layers_open = f.num(K::recompute_num_layers) != 1 && Find(*patch, K::recompute_num_layers) == nullptr;
+  if (Assigns(*patch, K::recompute_method, "uniform") && f.on(K::mtp_num_layers) && layers_open) {
+    Add(K::recompute_num_layers, 1, patch);
+  }
   const Assignment* aware = Find(*patch, K::use_precision_aware_optimizer);
   if (aware != nullptr && !aware->value.truthy()) DropPrecisionAware(f, patch);
   // A graph of the whole iteration cannot stop to look at the loss.
