@@ -199,4 +199,11 @@ void LayerTerms::AddContextParallel(const AttentionWork& work, Module* module) c
   add(2, &module->bwd);
 }
 
+void LayerTerms::AddScanExchange(const AttentionWork& work, Module* module) const {
+  const double cp = plan_.cp;
+  const double bytes = kBf16Bytes * tokens_ * work.exchanged / t_;
+  const double us = work.exchanges * k_.collective_latency_us + bytes * (cp - 1) / cp * LinkUs(t_ * cp);
+  for (Load* const load : {&module->fwd, &module->bwd}) load->transfer += us, load->context += us;
+}
+
 }  // namespace flightplan

@@ -62,6 +62,8 @@ class LayerTerms {
   // once there and once back, before and after the kernel. Both: all-to-all inside the NVLink domain, the ring between
   // domains.
   void AddContextParallel(const AttentionWork& work, Module* module) const;
+  // A scan's state runs along the whole sequence, so its ranks exchange the sequence for heads, and back.
+  void AddScanExchange(const AttentionWork& work, Module* module) const;
 
   void AddMemory(double fwd_bytes, double bwd_bytes, Module* module) const {
     module->fwd.memory += fwd_bytes * rates_.memory_us;

@@ -197,6 +197,16 @@ TEST(ForecastStep, LatentAttentionOverNodesWantsTheAllToAllInside) {
   EXPECT_EQ(c.Forecast().parts.tensor_parallel, 0);
 }
 
+// Of a Mamba layer five tensors go out and one comes back: more than the keys and values of few attention layers.
+TEST(ForecastStep, AScanExchangesTheSequenceForHeads) {
+  Case c("nemotron-h-8b", "h100", 64);
+  c.plan.cp = 4;
+  const double hybrid = c.Forecast().parts.context_parallel;
+  Case dense("llama-3.1-8b", "h100", 64);
+  dense.plan.cp = 4;
+  EXPECT_GT(hybrid, 2 * dense.Forecast().parts.context_parallel);
+}
+
 TEST(WithProfile, AMeasurementStandsInPlaceOfTheCatalogue) {
   Case c("llama-3.1-70b", "h100", 64, 4);
   const StepForecast before = c.Forecast();

@@ -89,6 +89,8 @@ AttentionWork LinearAttention(const ModelShape& s) {
   Add(&work, value, h, Split::kRow);
   work.scan_flops = kDeltaRuleFlops * value_heads * D(s.linear_key_dim) * D(s.linear_value_dim);
   work.scan_state = value_heads * D(s.linear_key_dim) * D(s.linear_value_dim);
+  work.exchanged = 2 * key + 3 * value + 2 * value_heads;
+  work.exchanges = 2;
   work.split_bytes =
       Passes(D(s.conv_kernel) + kConvolutionPasses) * (2 * key + value) + Passes(kLinearValuePasses) * value;
   work.kernels = Kernels::kLinearAttention;
@@ -103,6 +105,8 @@ AttentionWork Mamba(const ModelShape& s) {
   Add(&work, inner, h, Split::kRow);
   work.scan_flops = kMambaFlops * inner * D(s.mamba_state);
   work.scan_state = inner * D(s.mamba_state);
+  work.exchanged = 3 * inner + 2 * grouped + heads;
+  work.exchanges = 6;
   work.split_bytes = Passes(kMambaInnerPasses) * inner + Passes(kMambaGroupPasses) * grouped;
   work.kernels = Kernels::kMamba;
   return work;

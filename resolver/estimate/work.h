@@ -26,6 +26,8 @@ struct AttentionWork {
   double window = 0;       // 0: the whole sequence
   double scan_flops = 0;   // of a linear attention or state-space scan, per token, forward, as model FLOPs count it
   double scan_state = 0;   // elements of the scan's state, of all heads
+  double exchanged = 0;    // elements per token that a scan's CP ranks exchange for heads, before it and after
+  double exchanges = 0;    // in so many all-to-alls
   double index_width = 0;  // a sparse attention's indexer: heads times their size, on every rank of TP
   double split_bytes = 0;  // moved by memory-bound kernels per token, forward, divided by TP
   double replicated_bytes = 0;

@@ -240,6 +240,20 @@ TEST(LegalLayouts, GiveTheEmbeddingAndTheLossStagesOfTheirOwn) {
   EXPECT_EQ(count(16, 8, true), 0U);
 }
 
+TEST(LegalLayouts, CutAScanByItsHeads) {
+  const Catalog catalog = *Catalog::Builtin();
+  const auto legal = [&](const char* model, int32_t tp, int32_t cp) {
+    const ModelShape shape = *MakeShape(**catalog.FindModel(model));
+    const LayoutQuestion question = {
+        .gpus = 256, .global_batch_size = 256, .seq_length = 65536, .wish = {.tp = tp, .pp = 1, .cp = cp}};
+    return !LegalLayouts(shape, question, 1).empty();
+  };
+  EXPECT_TRUE(legal("nemotron-h-8b", 8, 16));  // 128 heads of 8 groups
+  EXPECT_FALSE(legal("nemotron-h-8b", 8, 32));
+  EXPECT_TRUE(legal("qwen3-next-80b-a3b", 2, 8));  // 16 key heads
+  EXPECT_FALSE(legal("qwen3-next-80b-a3b", 4, 8));
+}
+
 TEST(Search, SaysWhenNothingFits) {
   Setting setting("deepseek-v3", "h100", 8, 64, 79);
   const SearchResult result = Search(setting.question);

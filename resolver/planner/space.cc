@@ -37,11 +37,13 @@ bool TensorSizeFits(const ModelShape& shape, const LayoutQuestion& question, int
 }
 
 // Context parallelism gives every rank a chunk from the front and one from the back. State that runs along the sequence
-// cannot be cut that way.
+// cannot be cut that way: its layers exchange the sequence for heads (rules/core/attention_variant, build_layers).
 bool ContextSizeFits(const ModelShape& shape, const LayoutQuestion& question, int64_t cp, int64_t tp) {
   if (cp == 1) return true;
-  const bool recurrent = shape.linear_value_heads > 0 || shape.mamba_heads > 0;
-  return !recurrent && question.seq_length % (2 * cp * (question.sequence_parallel ? tp : 1)) == 0;
+  const bool linear = shape.linear_value_heads % (tp * cp) == 0 && shape.linear_key_heads % (tp * cp) == 0;
+  const int64_t groups = shape.mamba_groups / tp;
+  const bool mamba = shape.mamba_heads / tp % cp == 0 && (groups == 0 || groups % cp == 0 || cp % groups == 0);
+  return linear && mamba && question.seq_length % (2 * cp * (question.sequence_parallel ? tp : 1)) == 0;
 }
 
 // With CP and the micro-batch both divided by a common factor a rank holds the same tokens of the same number of
