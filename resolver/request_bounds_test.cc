@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -65,6 +66,23 @@ TEST(RequestBounds, QuotesLongTextsByWholeCharacters) {
     const absl::Status status = TestResolver().AnswerResolve(request, EvidenceSnapshot::Empty(), &answer);
     EXPECT_EQ(ViolatedFields(status).size(), 4U) << status;
     EXPECT_TRUE(IsUtf8(status.message())) << shift;
+  }
+}
+
+// Each variable alone is short enough.
+TEST(RequestBounds, VariablesHaveABoundTogether) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  const std::string value(size_t{64} * 1024 - 2, 'x');
+  for (const char* name : {"V1", "V2", "V3", "V4"}) (*request.mutable_env())[name] = value;
+  v1::ResolveConfigResponse response;
+  EXPECT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  (*request.mutable_env())["V"] = "";
+  v1::ValidateConfigRequest judged;
+  *judged.mutable_env() = request.env();
+  for (const absl::Status& status : {TestResolver().ResolveConfig(request, &response),
+                                     TestResolver().AnswerValidate(judged, std::make_unique<ConfigAnswer>().get())}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(ViolatedFields(status).count("env"), 1U) << status;
   }
 }
 

@@ -86,7 +86,10 @@ void ReadSoftware(const v1::SoftwareStack& m, Environment* env, Violations* viol
 
 void ReadVariables(const google::protobuf::Map<std::string, std::string>& variables, Environment* env,
                    Violations* violations) {
-  if (variables.size() > kMaxEnvVars) violations->Add("env", "has more than 1024 entries");
+  if (variables.size() > kMaxEnvVars) return violations->Add("env", "has more than 1024 entries");
+  size_t bytes = 0;
+  for (const auto& [name, value] : variables) bytes += name.size() + value.size();
+  if (bytes > kMaxEnvBytes) return violations->Add("env", "is longer than 256 KiB together");
   for (const auto& [name, value] : variables) {
     bool ok =
         !name.empty() && name.size() <= kMaxNameBytes && !absl::ascii_isdigit(static_cast<unsigned char>(name[0]));

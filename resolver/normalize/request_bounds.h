@@ -15,6 +15,8 @@ inline constexpr int64_t kMaxSeqLength = 1 << 24;
 inline constexpr int64_t kMaxParallelSize = 1 << 20;
 inline constexpr int64_t kMaxBatchSize = 1 << 30;
 inline constexpr int kMaxEnvVars = 1024;
+// Of all variables together, names and values.
+inline constexpr size_t kMaxEnvBytes = size_t{256} * 1024;
 inline constexpr size_t kMaxNameBytes = 128;
 // Of a variable's value, and of a pipeline layout.
 inline constexpr size_t kMaxValueBytes = size_t{64} * 1024;
