@@ -68,6 +68,8 @@ std::optional<HttpFault> FaultOf(const boost::system::error_code& error) {
 std::optional<HttpFault> FaultIn(const HttpParser::value_type& header) {
   const auto hosts = header.equal_range(http::field::host);
   if (std::distance(hosts.first, hosts.second) > 1) return HttpFault{400, "more than one Host"};
+  if (header.version() >= 11 && hosts.first == hosts.second)
+    return HttpFault{400, "a request of HTTP/1.1 names its Host"};
   const std::optional<Target> target = TargetOf(header);
   if (!target.has_value()) return HttpFault{400, "this is no target of a request"};
   if (!target->host.empty() && hosts.first != hosts.second &&

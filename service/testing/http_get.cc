@@ -17,6 +17,7 @@ HttpAnswer HttpGet(int port, const std::string& path) {
   socket.connect({boost::asio::ip::address_v4::loopback(), static_cast<uint16_t>(port)}, error);
   if (error) return {};
   http::request<http::empty_body> request(http::verb::get, path, 11);
+  request.set(http::field::host, "127.0.0.1");
   http::write(socket, request, error);
   if (error) return {};
   boost::beast::flat_buffer buffer;

@@ -13,7 +13,7 @@ while time.monotonic() < stop:
         with contextlib.suppress(OSError):
             peer = socket.create_connection(("127.0.0.1", port), timeout=2)
             opened += 1
-            peer.sendall(b"GET /metrics HTTP/1.1\r\n" + (b"X: " + b"x" * 2000 if opened % 2 else b""))
+            peer.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n" + (b"X: " + b"x" * 2000 if opened % 2 else b""))
             held.append(peer)
     for peer in list(held):
         try:

@@ -38,20 +38,20 @@ def push(port, head, part):
 
 
 def chunks(port):
-    push(port, b"POST /admission/v1/validate HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + b"x" * 65536 + b"\r\n")
+    push(port, b"POST /admission/v1/validate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + b"x" * 65536 + b"\r\n")
 
 
 def header_lines(port):
-    push(port, b"GET /metrics HTTP/1.1\r\n", b"X: " + b"x" * 4000 + b"\r\n")
+    push(port, b"GET /metrics HTTP/1.1\r\nHost: x\r\n", b"X: " + b"x" * 4000 + b"\r\n")
 
 
 def one_header(port):
-    push(port, b"GET /metrics HTTP/1.1\r\nX: ", b"x" * 65536)
+    push(port, b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ", b"x" * 65536)
 
 
 def large_bodies(port):  # begun, and never ended
     with connect(port) as s:
-        s.sendall(b"POST /admission/v1/validate HTTP/1.1\r\nContent-Length: 4000000\r\n\r\n" + b"x" * 3_000_000)
+        s.sendall(b"POST /admission/v1/validate HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\n" + b"x" * 3_000_000)
         time.sleep(max(0.0, min(1.0, stop - time.monotonic())))
 
 

@@ -91,7 +91,7 @@ def chunks():
 
 
 def header_lines():
-    push(f"POST {METHOD}ResolveConfig HTTP/1.1\r\n", b"X: " + b"x" * 4000 + b"\r\n")
+    push(f"POST {METHOD}ResolveConfig HTTP/1.1\r\nHost: x\r\n", b"X: " + b"x" * 4000 + b"\r\n")
 
 
 def envelopes():
