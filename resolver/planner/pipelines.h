@@ -26,6 +26,8 @@ class Pipelines {
   explicit Pipelines(const SearchQuestion& question) : q_(question) {}
   // Stays where it is.
   const Pipeline& Of(int pp, int vpp);
+  // One that was asked for before: from any thread.
+  const Pipeline& Known(int pp, int vpp) const { return *known_[static_cast<size_t>(pp)][static_cast<size_t>(vpp)]; }
   size_t stage_bytes() const { return stage_bytes_; }
   size_t load_bytes() const { return load_bytes_; }
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <tuple>
 
-#include "absl/types/span.h"
 #include "resolver/base/work.h"
 #include "resolver/planner/layout_judge.h"
+#include "resolver/planner/layout_list.h"
 #include "resolver/planner/pipelines.h"
 
 namespace flightplan {
@@ -55,6 +55,8 @@ class Searcher {
   }
   // False: the search is to stop.
   bool Report(double done, double best_us);
+  // As the judge takes it.
+  Layout LayoutAt(size_t at) const;
   void Keep(const FoundPlan& found, std::vector<FoundPlan>* best) const;
   void JudgeAll(bool count, std::vector<FoundPlan>* best);
   void GiveStages(std::vector<FoundPlan>* plans);
@@ -62,7 +64,7 @@ class Searcher {
   const SearchQuestion& q_;
   const int64_t executions_;
   const LayoutJudge judge_;
-  std::vector<Layout> layouts_;
+  LayoutList layouts_;
   std::vector<Group> groups_;
   Pipelines pipelines_;
   SearchStatistics statistics_;
@@ -102,24 +104,23 @@ void Searcher::Consider(const LayoutSizes& sizes, double threshold, bool count, 
       return;
     }
   }
-  const auto first_split = static_cast<std::ptrdiff_t>(layouts_.size());
+  const size_t first_split = layouts_.size();
   for (size_t i = 0; i < pipeline.splits.size(); ++i) {
     const Split& split = pipeline.splits[i];
     Work::Spend(kWorkOfSplit + kWorkOfLoad * split.ranks.size());
     const double bound = judge_.ByTime() ? above(SlowestUs(split, (*floor)->whole)) : 0;
     if (bound <= threshold) {
-      layouts_.push_back({sizes, i, &split, nullptr, caution, bound});
+      layouts_.Add(sizes, caution, i, bound);
     } else if (count) {
       statistics_.time_bound += executions_;
     }
   }
-  std::stable_sort(layouts_.begin() + first_split, layouts_.end(),
-                   [](const Layout& a, const Layout& b) { return a.bound < b.bound; });
+  layouts_.Sort(first_split);
 }
 
 // The legal layouts whose bound is below the threshold, in groups, the most promising first.
 void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool count) {
-  layouts_.clear();
+  layouts_.Clear();
   groups_.clear();
   std::optional<Floor> floor;  // of the group of sizes at hand
   size_t begin = 0;            // of its layouts
@@ -149,14 +150,14 @@ void Searcher::Enumerate(const LayoutQuestion& question, double threshold, bool 
       StagesAtHand at_hand(q_);
       for (size_t i = from; i < to; ++i) {
         if (Work::Spent()) return;
-        Layout& layout = layouts_[i];
+        const Layout layout = LayoutAt(i);
         const auto stages = at_hand.Of(layout.sizes, *layout.split, layout.split_at);
-        layout.bound = judge_.bounds().StaticBytes(layout.sizes, *stages);
+        layouts_.SetBound(i, judge_.bounds().StaticBytes(layout.sizes, *stages));
       }
     });
   }
   for (Group& group : groups_) {
-    for (size_t i = group.begin; i < group.end; ++i) group.bound = std::min(group.bound, layouts_[i].bound);
+    for (size_t i = group.begin; i < group.end; ++i) group.bound = std::min(group.bound, layouts_.Bound(i));
   }
   std::sort(groups_.begin(), groups_.end(),
             [](const Group& a, const Group& b) { return std::tie(a.bound, a.begin) < std::tie(b.bound, b.begin); });
@@ -167,6 +168,17 @@ bool Searcher::Report(double done, double best_us) {
   if (q_.work_limit > 0 && work_ > q_.work_limit) statistics_.stopped = true;
   if (Work::Spent() || !GoesOn()) statistics_.stopped = true;
   return !statistics_.stopped;
+}
+
+Layout Searcher::LayoutAt(size_t at) const {
+  const LayoutSizes& sizes = layouts_.SizesOf(at);
+  const size_t split = layouts_.SplitOf(at);
+  return {sizes,
+          split,
+          &pipelines_.Known(sizes.pp, sizes.vpp).splits[split],
+          nullptr,
+          layouts_.CautionOf(at),
+          layouts_.Bound(at)};
 }
 
 // The list stays sorted. It does not depend on the order in which layouts come: what leaves it has enough better ones
@@ -204,9 +216,11 @@ void Searcher::JudgeAll(bool count, std::vector<FoundPlan>* best) {
     if (!Report(done, best->empty() ? 0 : best->front().step.us)) return;
     judgements.assign(end - at, {});
     q_.parallel(end - at, [&](size_t from, size_t to) {
+      std::vector<Layout> layouts;
       for (size_t i = from; i < to; ++i) {
         const Group& group = groups_[at + i];
-        const auto layouts = absl::MakeConstSpan(layouts_).subspan(group.begin, group.end - group.begin);
+        layouts.clear();
+        for (size_t one = group.begin; one < group.end; ++one) layouts.push_back(LayoutAt(one));
         judgements[i] = judge_.Judge(layouts, threshold, *best);
       }
     });
