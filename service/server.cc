@@ -39,6 +39,8 @@
 #include "service/handlers/timeline_service.h"
 #include "service/http/http_endpoint.h"
 #include "service/http/webhook_endpoint.h"
+#include "service/local/free_memory.h"
+#include "service/local/memory_limit.h"
 #include "service/net/tls.h"
 #include "service/net/why_not_listen.h"
 #include "service/observe/process_metrics.h"
@@ -99,6 +101,15 @@ class UnknownMethods final : public grpc::CallbackGenericService {
 };
 
 int Cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
+// Searches of one tenant at a time; the pool has twice as many threads. Half the cores, where that many searches fit
+// the memory: more than a search has taken of layouts, stages and plans, beside what all else takes
+// (tests/drills/search_memory.py).
+int SearchesAtATime() {
+  constexpr int64_t kBytesOfASearch = int64_t{160} << 20, kBytesBeside = int64_t{160} << 20;
+  const int64_t fit = (MemoryLimit() - kBytesBeside) / (2 * kBytesOfASearch);
+  return static_cast<int>(std::clamp<int64_t>(fit, 1, std::max(1, Cores() / 2)));
+}
 
 int64_t InFlightLimit(const Settings& settings) {
   return settings.max_in_flight > 0 ? settings.max_in_flight : int64_t{kInFlightPerCore} * Cores();
@@ -186,7 +197,7 @@ struct Server::Parts {
                 static_cast<size_t>(s.cache_bytes), evidence.registry()),
         catalog(in_force),
         catalog_answers(std::make_shared<const CatalogAnswers>(in_force)),
-        searches(std::max(1, Cores() / 2), FairPool::Yields::kYes),
+        searches(SearchesAtATime(), FairPool::Yields::kYes, ReturnFreeMemory),
         answer_workers(Cores()),
         probe(s, *backend, &catalog, &metrics),
         batch_workers(Cores(), &searches) {

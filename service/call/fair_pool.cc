@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "service/call/tenant.h"
@@ -31,7 +32,8 @@ void BeNice() {
 
 }  // namespace
 
-FairPool::FairPool(int share, Yields yields) : share_(std::max(1, share)) {
+FairPool::FairPool(int share, Yields yields, std::function<void()> after_task)
+    : share_(std::max(1, share)), after_task_(std::move(after_task)) {
   for (int i = 0; i < 2 * share_; ++i) {
     threads_.emplace_back([this, yields] {
       if (yields == Yields::kYes) BeNice();
@@ -102,6 +104,7 @@ void FairPool::Run() {
     const Time start = ThreadTime();
     task.run();
     task.run = nullptr;
+    if (after_task_ != nullptr) after_task_();
     const Time took = ThreadTime() - start;
     if (line.tenant != nullptr) line.tenant->Charge(absl::FromChrono(took));
     lock.lock();

@@ -23,7 +23,8 @@ class FairPool {
  public:
   // `yields`: where processors are short its threads leave them to others of this machine, to answers first of all.
   enum class Yields { kNo, kYes };
-  explicit FairPool(int share, Yields yields = Yields::kNo);
+  // `after_task` is called by the thread that ran a task, once nothing of the task is left. Null: nothing is.
+  explicit FairPool(int share, Yields yields = Yields::kNo, std::function<void()> after_task = nullptr);
   // Runs what is queued, then ends.
   ~FairPool();
   FairPool(const FairPool&) = delete;
@@ -63,6 +64,7 @@ class FairPool {
   void TakeOut(Line* line);
 
   const int share_;
+  const std::function<void()> after_task_;
   std::mutex mutex_;  // guards everything below
   std::condition_variable wake_;
   std::map<Tenant*, Line> lines_;

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -44,6 +46,14 @@ TEST_F(FairPoolTest, RunsEverythingBeforeItEnds) {
     for (int i = 0; i < 1000; ++i) pool.Submit(i % 3 == 0 ? nullptr : i % 3 == 1 ? a_ : b_, [&runs] { ++runs; });
   }
   EXPECT_EQ(runs, 1000);
+}
+
+TEST_F(FairPoolTest, NothingOfATaskIsLeftWhenItsThreadTidiesUp) {
+  const auto held = std::make_shared<int>(0);
+  std::promise<int64_t> tidied;
+  FairPool pool(1, FairPool::Yields::kNo, [&] { tidied.set_value(held.use_count()); });
+  pool.Submit(a_, [mine = held] {});
+  EXPECT_EQ(tidied.get_future().get(), 1);
 }
 
 TEST_F(FairPoolTest, OneTenantHasItsShareAndAnotherFindsAThread) {
