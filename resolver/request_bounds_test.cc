@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/utf8.h"
+#include "resolver/plan/knob_value.h"
 #include "resolver/resolver.h"
 #include "tests/support/answers.h"
 #include "tests/support/requests.h"
@@ -83,6 +84,21 @@ TEST(RequestBounds, VariablesHaveABoundTogether) {
                                      TestResolver().AnswerValidate(judged, std::make_unique<ConfigAnswer>().get())}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(ViolatedFields(status).count("env"), 1U) << status;
+  }
+}
+
+// A file holds a value of any length; rules look at each name of a list, and are asked again for every fix.
+TEST(RequestBounds, AListOfAFileHasTheBoundOfOneInARequest) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-bridge");
+  request.set_input_format("bridge-perf");
+  v1::ValidateConfigResponse response;
+  for (const size_t names : {kMaxNames, kMaxNames + 1}) {
+    std::string list = "attn";
+    for (size_t i = 1; i < names; ++i) list += ",attn";
+    request.mutable_file()->set_text("-m deepseek -mr deepseek_v3 -g gb200 -ng 256 --cuda_graph_scope " + list);
+    const absl::Status status = TestResolver().ValidateConfig(request, &response);
+    EXPECT_EQ(ViolatedFields(status).count("config"), names > kMaxNames ? 1U : 0U) << status;
   }
 }
 

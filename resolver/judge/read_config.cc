@@ -19,6 +19,7 @@
 #include "resolver/judge/named_model.h"
 #include "resolver/normalize/request_bounds.h"
 #include "resolver/normalize/violations.h"
+#include "resolver/plan/knob_value.h"
 #include "resolver/plan/stack.h"
 #include "resolver/shell/reader.h"
 #include "resolver/shell/slurm_job.h"
@@ -281,6 +282,14 @@ bool IsMla(const std::vector<ParsedKnob>& knobs) {
   });
 }
 
+absl::Status CheckSizes(const std::vector<ParsedKnob>& knobs) {
+  Violations violations;
+  for (const ParsedKnob& parsed : knobs) {
+    if (absl::Status status = CheckKnobSize(parsed.knob, parsed.value); !status.ok()) violations.Add("config", status);
+  }
+  return violations.ToStatus();
+}
+
 }  // namespace
 
 Config ConfigOf(const std::vector<ParsedKnob>& knobs, const Environment& env) {
@@ -303,6 +312,7 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
     violations.Add("config", "takes too much work to read; give it without its unknown names and repetitions");
     return violations.ToStatus();
   }
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckSizes(read.reading.parsed.knobs));
   UseWhatIsNamed(question, &read);
   NoteWhatStandsElsewhere(env, &read.reading);
   ReserveForOthers(read.reading.parsed.others, &read.gpu);

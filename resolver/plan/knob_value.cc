@@ -1,5 +1,6 @@
 #include "resolver/plan/knob_value.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -125,15 +126,24 @@ absl::StatusOr<Value> ParseScalar(Knob knob, ValueType type, absl::string_view t
 
 }  // namespace
 
+absl::Status CheckKnobSize(Knob knob, const Value& value) {
+  const bool names = Row(knob).type == ValueType::kStringList && !absl::EndsWith(Name(knob), "data_path");
+  const size_t most_items = names ? kMaxNames : kMaxItems, most_bytes = names ? kMaxNamesBytes : kMaxTextBytes;
+  if (value.list().size() > most_items) {
+    return absl::InvalidArgumentError(absl::StrCat(Name(knob), " has more than ", most_items, " items"));
+  }
+  size_t bytes = value.text().size();
+  // Paths are as long as they are: of a list of files each has the bound.
+  for (const Value& item : value.list())
+    bytes = names ? bytes + item.text().size() : std::max(bytes, item.text().size());
+  if (bytes <= most_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(Name(knob), " is longer than ", most_bytes / 1024, " KiB"));
+}
+
 absl::Status CheckKnobValue(Knob knob, const Value& value) {
   if (value.is_none()) return absl::OkStatus();
   const ValueType type = Row(knob).type;
-  if (value.text().size() > kMaxTextBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(Name(knob), " is longer than 64 KiB"));
-  }
-  if (value.list().size() > kMaxItems) {
-    return absl::InvalidArgumentError(absl::StrCat(Name(knob), " has more than ", kMaxItems, " items"));
-  }
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckKnobSize(knob, value));
   if (!Suits(type, value)) return Wrong(knob, value, TypeText(type));
   if (!value.is_list()) return CheckChoice(knob, value);
   for (const Value& item : value.list()) FLIGHTPLAN_RETURN_IF_ERROR(CheckChoice(knob, item));
