@@ -1,12 +1,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/work.h"
 #include "resolver/estimate/memory.h"
 #include "resolver/layouts/plan_answers.h"
 #include "resolver/normalize/canonical_bytes.h"
@@ -53,6 +56,27 @@ TEST(PlanLayouts, FindsFewestGpusBetweenPowersOfTwo) {
   const int32_t gpus = 8 * sizes.pipeline_model_parallel_size() * fewest.plans(0).layout().data_parallel_size();
   EXPECT_NE(gpus & (gpus - 1), 0) << gpus;
   EXPECT_EQ(PlanQwen235(v1::PLAN_OBJECTIVE_STEP_TIME, gpus - 8).plans_size(), 0);
+}
+
+// Whoever asked waits for no more than was found until then, not for nothing.
+TEST(PlanLayouts, AnswersWithThePlansThatItsWorkPaidFor) {
+  v1::PlanLayoutsRequest request;
+  *request.mutable_base() = QwenOnSixteen();
+  request.set_plan_count(20);
+  v1::PlanResult whole, cut;
+  uint64_t units = 0;
+  {
+    const Work work(std::numeric_limits<uint64_t>::max());
+    ASSERT_TRUE(TestResolver().PlanLayouts(request, {}, &whole).ok());
+    units = work.used();
+  }
+  ASSERT_GT(whole.plans_size(), 5);
+  const Work work(units - (uint64_t{4} << 19));  // the last plans find nothing left
+  const absl::Status status = TestResolver().PlanLayouts(request, {}, &cut);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_GT(cut.plans_size(), 0);
+  EXPECT_EQ(CountOf(cut.findings(), "plan.search-stopped"), 1);
+  EXPECT_EQ(CountOf(whole.findings(), "plan.search-stopped"), 0);
 }
 
 // What does not go into one answer is left out from the end, and the answer says so.

@@ -104,7 +104,7 @@ int Cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurr
 
 // Searches of one tenant at a time; the pool has twice as many threads. Half the cores, where that many searches fit
 // the memory: more than a search has taken of layouts, stages and plans, beside what all else takes
-// (tests/drills/search_memory.py).
+// (tests/drills/deep_searches.py).
 int SearchesAtATime() {
   constexpr int64_t kBytesOfASearch = int64_t{160} << 20, kBytesBeside = int64_t{160} << 20;
   const int64_t fit = (MemoryLimit() - kBytesBeside) / (2 * kBytesOfASearch);

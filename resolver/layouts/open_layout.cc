@@ -90,6 +90,7 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
   search.question.units = kOpenLayoutWork;  // of all rooms
   PlanAnswers answers;
   FLIGHTPLAN_ASSIGN_OR_RETURN(const SearchStatistics s, SearchAndAnswer(intent, evidence, &search, &answers));
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckWork());
   if (answers.plans.empty()) {
     std::string seen =
         s.layouts == 0 ? absl::StrCat("no sizes divide ", WithThousands(intent.gpu_count),

@@ -173,12 +173,16 @@ absl::Status AnswerEach(const NormalizedIntent& question, const LayoutSearch& se
         std::any_of(answers->plans.begin(), end, [&](const PlanAnswer& other) { return other.sizes == plan.sizes; });
     if (answered) continue;  // with the same plan
     Work::Spend(WorkOfAPlan(question));
-    FLIGHTPLAN_RETURN_IF_ERROR(CheckWork());
-    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan best, AnswerOne(question, search, plan, evidence));
-    if (Launchable(best)) {
-      answers->plans.push_back(Answered(plan.sizes, std::move(best), search));
+    answers->cut = Work::Spent();
+    if (answers->cut) break;
+    absl::StatusOr<ResolvedPlan> best = AnswerOne(question, search, plan, evidence);
+    answers->cut = Work::Spent();  // it may not be whole
+    if (answers->cut) break;
+    FLIGHTPLAN_RETURN_IF_ERROR(best.status());
+    if (Launchable(*best)) {
+      answers->plans.push_back(Answered(plan.sizes, *std::move(best), search));
     } else if (answers->refused++ == 0) {
-      answers->first_refusal = ErrorsBesideMemory(best);
+      answers->first_refusal = ErrorsBesideMemory(*best);
     }
   }
   return absl::OkStatus();
@@ -197,11 +201,10 @@ absl::StatusOr<SearchStatistics> AnswerRooms(const NormalizedIntent& question, c
     q.caution->memory = MemoryCaution(room);
     const SearchResult found = Search(q);
     if (!first.has_value()) first = found.statistics;
-    first->stopped |= found.statistics.stopped;
-    FLIGHTPLAN_RETURN_IF_ERROR(CheckWork());
     FLIGHTPLAN_RETURN_IF_ERROR(AnswerEach(question, *search, found, evidence, answers));
+    first->stopped |= found.statistics.stopped || answers->cut;
     const bool enough = found.statistics.stopped || q.objective == SearchObjective::kMemoryHeadroom;
-    if (enough && !answers->plans.empty()) break;
+    if (answers->cut || (enough && !answers->plans.empty())) break;
     if (bounded && found.statistics.units >= q.units) break;
     if (bounded) q.units -= found.statistics.units;
   }
@@ -312,7 +315,7 @@ absl::StatusOr<SearchStatistics> SearchAndAnswer(const NormalizedIntent& questio
     FLIGHTPLAN_ASSIGN_OR_RETURN(statistics, AnswerRooms(question, evidence, search, answers));
     search->question.layout.wish.vpp = 0;
   }
-  if (answers->plans.empty()) {
+  if (answers->plans.empty() && !answers->cut) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(statistics, AnswerRooms(question, evidence, search, answers));
   }
   Rank(*search, answers);

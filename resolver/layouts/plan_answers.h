@@ -32,6 +32,7 @@ struct PlanAnswers {
   // Of the fastest of these, whatever its memory.
   std::vector<Finding> first_refusal;
   int64_t alike = 0;  // layouts that a better plan stands for
+  bool cut = false;   // the work was spent, or the caller gone, before every layout that was found had its plan
 };
 
 // What a forecast can tell apart of one model on one GPU: the median error of the effect in matched A/B pairs

@@ -1,5 +1,6 @@
 #include "service/handlers/plan_layouts.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -22,8 +23,10 @@ namespace {
 
 // Progress is for people.
 constexpr std::chrono::milliseconds kProgressEvery{200};
-// A search stops so long before the deadline that its answer still arrives.
-constexpr std::chrono::milliseconds kSpareTime{200};
+// Of a call's time the last part is for writing the answer and sending it, and the part before for the plans of what
+// the search found; the search ends before both.
+constexpr int kPart = 8;  // of it, within these bounds
+constexpr std::chrono::milliseconds kLeast{200}, kMostForSending{2000}, kMostForPlans{5000};
 
 class PlanCall final : public EventStream {
  public:
@@ -47,6 +50,8 @@ class PlanCall final : public EventStream {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   // In the pool.
   void Work() {
     if (!TakeTurn()) return;
@@ -61,9 +66,13 @@ class PlanCall final : public EventStream {
     if (!request.ParseFromArray(bytes.view().data(), static_cast<int>(bytes.view().size()))) {
       return MalformedRequest(request.GetTypeName());
     }
-    // A search ends with its caller; plans are worked out until the deadline.
-    const flightplan::Work work(std::numeric_limits<uint64_t>::max(),
-                                [this] { return gone_.load(std::memory_order_relaxed) || !call().CheckTime().ok(); });
+    const auto now = Clock::now();
+    const Clock::duration left = call().deadline() - std::chrono::system_clock::now();
+    const Clock::time_point plans_end = now + left - std::clamp<Clock::duration>(left / kPart, kLeast, kMostForSending);
+    search_ends_ = plans_end - std::clamp<Clock::duration>(left / kPart, kLeast, kMostForPlans);
+    const flightplan::Work work(std::numeric_limits<uint64_t>::max(), [this, plans_end] {
+      return gone_.load(std::memory_order_relaxed) || Clock::now() > plans_end;
+    });
     PlanHooks hooks;
     hooks.progress = [this](const PlanProgress& progress) { return Tell(progress); };
     hooks.max_answer_bytes = kMaxAnswerBytes;
@@ -81,8 +90,8 @@ class PlanCall final : public EventStream {
   // False ends the search.
   bool Tell(const PlanProgress& progress) {
     if (gone_.load(std::memory_order_relaxed)) return false;
-    const auto now = std::chrono::system_clock::now();
-    if (now + kSpareTime > call().deadline()) return false;
+    const auto now = Clock::now();
+    if (now > search_ends_) return false;
     if (now < next_report_) return true;
     next_report_ = now + kProgressEvery;
     v1::PlanLayoutsResponse event;
@@ -96,7 +105,8 @@ class PlanCall final : public EventStream {
   const ResolverBackend* const backend_;
   const grpc::ByteBuffer request_;
   std::atomic<bool> gone_{false};
-  std::chrono::system_clock::time_point next_report_ = std::chrono::system_clock::now() + kProgressEvery;
+  Clock::time_point search_ends_;
+  Clock::time_point next_report_ = Clock::now() + kProgressEvery;
 };
 
 }  // namespace
