@@ -2,6 +2,7 @@
 
 #include <iterator>
 #include <map>
+#include <vector>
 
 #include "absl/strings/match.h"
 
@@ -329,10 +330,13 @@ const SwiftArgument* FindSwiftArgument(absl::string_view name) {
   return second != all.end() && absl::StartsWith(second->first, name) ? nullptr : &first->second;
 }
 
-std::vector<absl::string_view> SwiftArgumentNames() {
-  std::vector<absl::string_view> names;
-  for (const auto& [name, argument] : Arguments()) names.push_back(name);
-  return names;
+absl::Span<const absl::string_view> SwiftArgumentNames() {
+  static const auto* const kNames = [] {
+    auto* names = new std::vector<absl::string_view>();
+    for (const auto& [name, argument] : Arguments()) names->push_back(name);
+    return names;
+  }();
+  return *kNames;
 }
 
 }  // namespace flightplan

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "resolver/plan/knob.h"
 
 namespace flightplan {
@@ -40,6 +41,6 @@ const SwiftFormerArgument* FindFormerSwiftArgument(absl::string_view name);  // 
 const std::vector<SwiftArgument>& SwiftKnobs();
 // By its name, or the beginning of one alone, which argparse takes for it; null: there is none.
 const SwiftArgument* FindSwiftArgument(absl::string_view name);
-std::vector<absl::string_view> SwiftArgumentNames();
+absl::Span<const absl::string_view> SwiftArgumentNames();
 
 }  // namespace flightplan

@@ -14,7 +14,7 @@ namespace {
 
 // Written for the Ray pipeline, which reads them itself.
 bool OfRay(const SwiftWords& words, absl::string_view name) {
-  return words.Bool("use_ray").value_or(false) && name == "config";
+  return name == "config" && words.Bool("use_ray").value_or(false);
 }
 
 class Checks {

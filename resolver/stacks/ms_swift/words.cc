@@ -66,6 +66,11 @@ SwiftWords::SwiftWords(absl::Span<const Argument> args, const Environment& env, 
   rlhf_ = rlhf_ || Has("rlhf_type");
 }
 
+void SwiftWords::Add(SwiftWritten written) {
+  last_.insert_or_assign(written.argument != nullptr ? std::string(written.argument->name) : written.name, all_.size());
+  all_.push_back(std::move(written));
+}
+
 void SwiftWords::ReadFlags(absl::Span<const Argument> args) {
   for (size_t i = 0; i < args.size();) {
     size_t end = i + 1;
@@ -86,7 +91,7 @@ void SwiftWords::ReadFlags(absl::Span<const Argument> args) {
       written.unknown = written.unknown || args[value].unknown;
     }
     clear_ = clear_ && !written.unknown;
-    all_.push_back(std::move(written));
+    Add(std::move(written));
     i = end;
   }
 }
@@ -112,15 +117,13 @@ void SwiftWords::ReadFile(absl::string_view path, const Environment& env, ParseR
     } else {
       continue;
     }
-    all_.push_back(std::move(written));
+    Add(std::move(written));
   }
 }
 
 const SwiftWritten* SwiftWords::Find(absl::string_view name) const {
-  const auto found = std::find_if(all_.rbegin(), all_.rend(), [name](const SwiftWritten& written) {
-    return written.argument != nullptr ? written.argument->name == name : written.name == name;
-  });
-  return found == all_.rend() ? nullptr : &*found;
+  const auto found = last_.find(name);
+  return found == last_.end() ? nullptr : &all_[found->second];
 }
 
 std::optional<absl::string_view> SwiftWords::Text(absl::string_view name) const {

@@ -1,8 +1,11 @@
 // The words of an ms-swift launch, argument by argument.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,10 +47,12 @@ class SwiftWords {
   std::optional<bool> Bool(absl::string_view name) const;
 
  private:
+  void Add(SwiftWritten written);
   void ReadFlags(absl::Span<const Argument> args);
   void ReadFile(absl::string_view path, const Environment& env, ParseResult* out);
 
   std::vector<SwiftWritten> all_;
+  std::map<std::string, size_t, std::less<>> last_;  // of each name, in all_
   bool clear_ = true, rlhf_ = false;
 };
 
