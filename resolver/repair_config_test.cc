@@ -154,5 +154,32 @@ TEST(RepairConfig, DoesNotRepairAScriptThatTookTooMuchWorkToRead) {
   EXPECT_LT(work.used(), kMaxScriptWork + kMaxScriptWork / 4);
 }
 
+// It once read the script twice more, and what was judged was lost with the work: the answer was a refusal.
+TEST(RepairConfig, AnswersWithoutARepairThatItCouldNotPayFor) {
+  std::string script = "x=aaaaaaaa\n";
+  for (int i = 0; i < 14; ++i) absl::StrAppend(&script, "x=$x$x\n");
+  absl::StrAppend(&script, "for ((i=0;i<5;i++)); do for ((j=0;j<5;j++)); do y=${x:0:1}; done; done\n");
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_file()->set_text(
+      absl::StrCat(script,
+                   "torchrun pretrain_gpt.py --num-layers 4 --hidden-size 64 --num-attention-heads 4 "
+                   "--seq-length 8 --max-position-embeddings 8 --moe-router-topk 2\n"));
+  uint64_t alone = 0;
+  {
+    const Work work(4 * kMaxScriptWork);
+    EXPECT_FALSE(Validated(request).will_run());
+    alone = work.used();
+  }
+  EXPECT_LT(alone, kMaxScriptWork);
+  request.set_repair(true);
+  for (const uint64_t reads : {2, 8}) {
+    const Work work(reads * alone);
+    const v1::ValidateConfigResponse response = Validated(request);
+    EXPECT_FALSE(response.will_run());
+    EXPECT_EQ(response.repair().steps_size() > 0, reads > 4) << work.used() << " of " << reads << " x " << alone;
+  }
+}
+
 }  // namespace
 }  // namespace flightplan

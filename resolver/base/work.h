@@ -30,6 +30,8 @@ class Work {
   static bool Affords(uint64_t units) { return current_ == nullptr || current_->left_ >= units; }
   // Whether it was the caller who ended it.
   static bool Abandoned() { return current_ != nullptr && current_->abandoned_; }
+  // What was spent from the one at hand so far; without a budget nothing.
+  static uint64_t Used() { return current_ == nullptr ? 0 : current_->used(); }
   // What was spent from this one so far: to see what a unit costs.
   uint64_t used() const { return used_ + (stride_ - until_look_); }
 

@@ -300,6 +300,7 @@ Config ConfigOf(const std::vector<ParsedKnob>& knobs, const Environment& env) {
 
 absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
   ReadConfig read;
+  const uint64_t before = Work::Used();
   read.env = question.env;
   read.gpu = question.gpu;
   read.gpu_fault = question.gpu_fault;
@@ -341,6 +342,7 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
   env.model_file = ModelFileOf(parsed);
   read.config = ConfigOf(parsed.knobs, env);
   if (knobs) UseTargetNames(env.target, &read.config);
+  read.work = Work::Used() - before;
   return read;
 }
 

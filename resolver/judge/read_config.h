@@ -1,6 +1,7 @@
 // The reading of a configuration in any spelling: knobs with the places they were written at.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ struct ReadConfig {
   Environment env;               // with what the input says of it: a script's exports, its launcher's world size
   std::optional<GpuSystem> gpu;  // empty: none is named, or one that is not known
   std::string gpu_fault;         // JudgeQuestion's
+  uint64_t work = 0;             // that reading it took, in units of base/work.h
 };
 
 // Executes nothing of what it reads. INVALID_ARGUMENT with BadRequest where the form of the input does not suit its

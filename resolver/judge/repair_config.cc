@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/work.h"
 #include "resolver/judge/vet_config.h"
 #include "resolver/stacks/edit_launch.h"
 #include "resolver/stacks/input_format.h"
@@ -183,8 +184,10 @@ bool WantsRepair(const JudgedConfig& judged) {
 }
 
 absl::StatusOr<RepairedConfig> RepairConfig(const JudgeQuestion& question, const ReadConfig& written) {
-  // Nothing was judged, so nothing is repaired. Reading the text again would cost what it has cost.
-  if (written.reading.no_launch) {
+  // Nothing was judged, so nothing is repaired: reading the text again would cost what it has cost. A repair reads what
+  // it edits at least twice, and where that is more than is left the answer is worth more without one than none.
+  constexpr uint64_t kReads = 3;
+  if (written.reading.no_launch || !Work::Affords(kReads * written.work)) {
     RepairedConfig same;
     same.judged = Judge(written);
     same.input = question.input;

@@ -11,6 +11,7 @@ namespace flightplan {
 namespace {
 
 constexpr size_t kCommandCosts = 128;          // beside its bytes and words
+constexpr size_t kLevelCosts = 192;            // of what stands in another: its stack is not at hand any more
 constexpr int kMaxDepth = 48;                  // of lists inside lists, calls and scripts inside scripts
 constexpr size_t kMaxSpent = size_t{1} << 22;  // bytes read, those of a loop's body each time
 
@@ -30,6 +31,7 @@ void ShellInterpreter::NoteTooDeep(int offset) {
 }
 
 ShellInterpreter::Deeper::Deeper(ShellInterpreter* reader, ShellScanner* scanner) : reader_(*reader) {
+  Work::Spend(kLevelCosts);
   if (++reader_.depth_ <= kMaxDepth) return;
   reader_.NoteTooDeep(scanner->Offset());
   scanner->StepToEnd();
