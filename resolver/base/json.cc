@@ -25,11 +25,13 @@ constexpr unsigned kFlags =
 // Passes on what is read, with numbers in the place of their text, as far as it is not too deep.
 class Values {
  public:
-  explicit Values(rapidjson::Document* to) : to_(to) {}
+  Values(rapidjson::Document* to, size_t most) : to_(to), most_(most) {}
 
   bool too_deep() const { return depth_ > kMaxJsonDepth; }
+  bool too_many() const { return count_ > most_; }
 
   bool RawNumber(const char* text, SizeType size, bool) {
+    if (!Count()) return false;
     const absl::string_view number(text, size);
     if (number.find_first_of(".eENI") == absl::string_view::npos) {
       int64_t integer = 0;
@@ -42,10 +44,10 @@ class Values {
     const bool finite = number.find_first_of("NI") == absl::string_view::npos;
     return (!finite || std::isfinite(real)) && to_->Double(real);
   }
-  bool Null() { return to_->Null(); }
-  bool Bool(bool value) { return to_->Bool(value); }
-  bool String(const char* text, SizeType size, bool copy) { return to_->String(text, size, copy); }
-  bool Key(const char* text, SizeType size, bool copy) { return to_->Key(text, size, copy); }
+  bool Null() { return Count() && to_->Null(); }
+  bool Bool(bool value) { return Count() && to_->Bool(value); }
+  bool String(const char* text, SizeType size, bool copy) { return Count() && to_->String(text, size, copy); }
+  bool Key(const char* text, SizeType size, bool copy) { return Count() && to_->Key(text, size, copy); }
   bool StartObject() { return Enter() && to_->StartObject(); }
   bool EndObject(SizeType members) { return Leave() && to_->EndObject(members); }
   bool StartArray() { return Enter() && to_->StartArray(); }
@@ -58,13 +60,16 @@ class Values {
   bool Double(double) { return false; }
 
  private:
-  bool Enter() { return ++depth_ <= kMaxJsonDepth; }
+  bool Count() { return ++count_ <= most_; }
+  bool Enter() { return Count() && ++depth_ <= kMaxJsonDepth; }
   bool Leave() {
     --depth_;
     return true;
   }
 
   rapidjson::Document* to_;
+  const size_t most_;
+  size_t count_ = 0;
   int depth_ = 0;
 };
 
@@ -76,28 +81,31 @@ std::string WhatIsWrong(rapidjson::ParseErrorCode code, bool too_deep) {
 }
 
 template <unsigned flags>
-std::optional<JsonFault> Read(absl::string_view text, rapidjson::Document* document) {
+std::optional<JsonFault> Read(absl::string_view text, rapidjson::Document* document, size_t most_values) {
   rapidjson::ParseResult result;
-  bool too_deep = false;
+  bool too_deep = false, too_many = false;
   const auto parse = [&](rapidjson::Document& to) {
     rapidjson::MemoryStream memory(text.data(), text.size());
     rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> stream(memory);
     rapidjson::Reader reader;
-    Values values(&to);
+    Values values(&to, most_values);
     result = reader.Parse<flags>(stream, values);
     too_deep = values.too_deep();
+    too_many = values.too_many();
     return !result.IsError();
   };
   document->Populate(parse);
   if (!result.IsError()) return std::nullopt;
+  if (too_many) return JsonFault{result.Offset(), absl::StrCat("More than ", most_values, " values.")};
   return JsonFault{result.Offset(), WhatIsWrong(result.Code(), too_deep)};
 }
 
 }  // namespace
 
-std::optional<JsonFault> ReadJson(absl::string_view text, JsonNumbers numbers, rapidjson::Document* document) {
-  return numbers == JsonNumbers::kAll ? Read<kFlags | rapidjson::kParseNanAndInfFlag>(text, document)
-                                      : Read<kFlags>(text, document);
+std::optional<JsonFault> ReadJson(absl::string_view text, JsonNumbers numbers, rapidjson::Document* document,
+                                  size_t most_values) {
+  return numbers == JsonNumbers::kAll ? Read<kFlags | rapidjson::kParseNanAndInfFlag>(text, document, most_values)
+                                      : Read<kFlags>(text, document, most_values);
 }
 
 std::string JsonQuoted(absl::string_view text) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -24,7 +25,9 @@ inline constexpr int kMaxJsonDepth = 100;
 
 // Nothing: `document` holds what the text says. Text of any content, in UTF-8; a number is the integer that it writes,
 // else the nearest double; one beyond doubles is a fault, as is one value deeper than kMaxJsonDepth.
-std::optional<JsonFault> ReadJson(absl::string_view text, JsonNumbers numbers, rapidjson::Document* document);
+// Values and names together are at most `most_values`: each takes some 60 bytes while it is read, "0," among them.
+std::optional<JsonFault> ReadJson(absl::string_view text, JsonNumbers numbers, rapidjson::Document* document,
+                                  size_t most_values = std::numeric_limits<size_t>::max());
 
 // The text, which is UTF-8, as a string of JSON.
 std::string JsonQuoted(absl::string_view text);

@@ -118,5 +118,16 @@ TEST(Json, NestingHasABound) {
   EXPECT_EQ(FaultOf(nested("[[],", "]", kMaxJsonDepth - 1)), "");  // depth, not count
 }
 
+// "[0,0,...]" of 8 MB once took 240 MB.
+TEST(Json, ReadsAsManyValuesAsItMay) {
+  for (const char* text : {"[1,2]", R"({"a":1})", "[[],{}]", R"(["x",null])"}) {
+    rapidjson::Document document;
+    EXPECT_FALSE(ReadJson(text, JsonNumbers::kFinite, &document, 3).has_value()) << text;
+    const std::optional<JsonFault> fault = ReadJson(text, JsonNumbers::kFinite, &document, 2);
+    ASSERT_TRUE(fault.has_value()) << text;
+    EXPECT_EQ(fault->what, "More than 2 values.");
+  }
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -118,7 +118,8 @@ void RpcPeer::Drain() {
 
 void RpcPeer::Read(const std::string& text) {
   const auto document = std::make_shared<rapidjson::Document>();
-  if (const std::optional<JsonFault> fault = ReadJson(text, JsonNumbers::kFinite, document.get()); fault.has_value()) {
+  if (const std::optional<JsonFault> fault = ReadJson(text, JsonNumbers::kFinite, document.get(), kMaxMessageValues);
+      fault.has_value()) {
     return Answer(kNoId, RpcError{kRpcParseError, absl::StrCat("byte ", fault->offset, ": ", fault->what)}, nullptr);
   }
   if (!document->IsArray()) return Handle(document, *document, text.size(), nullptr);

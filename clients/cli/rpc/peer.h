@@ -58,6 +58,8 @@ struct RpcOptions {
 class RpcPeer {
  public:
   static constexpr size_t kMaxMessageBytes = size_t{8} << 20;
+  // Of JSON, names among them: what is written in two bytes takes thirty times as much in memory.
+  static constexpr size_t kMaxMessageValues = size_t{1} << 18;
   static constexpr size_t kMaxWaiting = 64;                     // requests
   static constexpr size_t kMaxWaitingBytes = size_t{32} << 20;  // of their texts
 

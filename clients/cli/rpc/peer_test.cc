@@ -89,6 +89,17 @@ TEST(RpcPeer, GoesOnAfterAMessageThatIsTooLong) {
   EXPECT_EQ(CodeOf(Parsed(answers[0])), kRpcInvalidRequest);
 }
 
+TEST(RpcPeer, ReadsAsManyValuesAsAMessageMayHave) {
+  const auto code = [](size_t zeros) {
+    std::string list = "0";
+    for (size_t i = 1; i < zeros; ++i) list += ",0";
+    return CodeOf(Parsed(Talk(Ask("1", "echo", absl::StrCat("[", list, "]")))[0]));
+  };
+  constexpr size_t kBeside = 10;  // of the message itself
+  EXPECT_EQ(code(RpcPeer::kMaxMessageValues - kBeside), 0);
+  EXPECT_EQ(code(RpcPeer::kMaxMessageValues), kRpcParseError);
+}
+
 TEST(RpcPeer, AnswersABatchAsOne) {
   const auto answers =
       Talk(R"([{"jsonrpc":"2.0","id":1,"method":"later","params":[1]},{"jsonrpc":"2.0","method":"echo"},7,)"
