@@ -31,16 +31,19 @@ bool LiveJudge::Put(Document document) {
   if (document.text.size() > kMaxTextBytes || (!known && entries_.size() >= kMaxDocuments)) return false;
   Entry& entry = entries_[document.uri];
   entry.document = std::move(document);
+  entry.lines.reset();
   Touch(&entry);
   entry.due = Clock::now();  // nobody is typing yet
   return true;
 }
 
-bool LiveJudge::Change(const std::string& uri, int64_t version, const std::function<void(std::string*)>& change) {
+bool LiveJudge::Change(const std::string& uri, int64_t version, const Edit& change) {
   std::unique_lock<std::mutex> lock(mutex_);
   const auto it = entries_.find(uri);
   if (it == entries_.end()) return false;
-  change(&it->second.document.text);
+  std::optional<TextLines>& lines = it->second.lines;
+  if (!lines.has_value()) lines.emplace(it->second.document.text);
+  change(&it->second.document.text, &*lines);
   it->second.document.version = version;
   if (it->second.document.text.size() <= kMaxTextBytes) {
     Touch(&it->second);

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "clients/cli/backend.h"
 #include "clients/cli/lsp/document.h"
+#include "clients/cli/lsp/text_lines.h"
 
 namespace flightplan::cli {
 
@@ -30,8 +31,10 @@ class LiveJudge {
 
   // False: there are too many, or it is too long.
   bool Put(Document document);
-  // The text is given to `change`, which edits it; false: the document is not open, or is no longer for its length.
-  bool Change(const std::string& uri, int64_t version, const std::function<void(std::string*)>& change);
+  // The text is given to `change`, which edits it, with its lines, which follow; false: the document is not open, or is
+  // no longer for its length.
+  using Edit = std::function<void(std::string* text, TextLines* lines)>;
+  bool Change(const std::string& uri, int64_t version, const Edit& change);
   void Close(const std::string& uri);
   void Configure(const LspSettings& settings);
 
@@ -46,6 +49,7 @@ class LiveJudge {
   using Clock = std::chrono::steady_clock;
   struct Entry {
     Document document;
+    std::optional<TextLines> lines;        // of its text, once it was changed
     std::optional<Clock::time_point> due;  // when to judge it; unset: it is judged
     std::shared_ptr<const Judgement> judgement;
   };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cli/lsp/text_lines.h"
 #include "clients/cli/paging.h"
 #include "clients/cli/rpc/json_text.h"
 #include "resolver/plan/stack.h"
@@ -42,19 +43,23 @@ int64_t VersionOf(const rapidjson::Value& document) {
   return version != nullptr && version->IsInt64() ? version->GetInt64() : 0;
 }
 
+// More than editors have cursors.
+constexpr rapidjson::SizeType kMaxChanges = 10'000;
+
 // One change of didChange: of a range, or without one the whole text.
-void Apply(const rapidjson::Value& change, std::string* text) {
+void Apply(const rapidjson::Value& change, std::string* text, TextLines* lines) {
   const std::string with(JsonTextMember(change, "text"));
   const rapidjson::Value* range = JsonObjectMember(change, "range");
   if (range == nullptr) {
     *text = with;
+    *lines = TextLines(*text);
     return;
   }
   const std::optional<TextPosition> start = PositionOf(*range, "start"), end = PositionOf(*range, "end");
   if (!start.has_value() || !end.has_value()) return;
-  const TextLines lines(*text);
-  const size_t from = lines.OffsetOf(*start), to = lines.OffsetOf(*end);
-  text->replace(std::min(from, to), std::max(from, to) - std::min(from, to), with);
+  const auto [from, to] = std::minmax({lines->OffsetOf(*start), lines->OffsetOf(*end)});
+  text->replace(from, to - from, with);
+  lines->Replaced(*text, from, to, with.size());
 }
 
 std::string PublishJson(const Document& document, const Judgement& judgement) {
@@ -155,9 +160,16 @@ RpcResult LspServer::Change(const RpcCall& call) {
   const rapidjson::Value* document = JsonObjectMember(call.params, "textDocument");
   const rapidjson::Value* changes = JsonArrayMember(call.params, "contentChanges");
   if (document == nullptr || changes == nullptr) return Wrong("wants textDocument and contentChanges");
-  (void)judge_->Change(UriOf(call), VersionOf(*document), [changes](std::string* text) {
+  if (changes->Size() > kMaxChanges) {
+    judge_->Close(UriOf(call));  // what is not changed with its editor is another text
+    Say(absl::StrCat("not judged any more: ", changes->Size(), " changes at once, at most ", kMaxChanges));
+    return std::string();
+  }
+  (void)judge_->Change(UriOf(call), VersionOf(*document), [changes](std::string* text, TextLines* lines) {
     for (const rapidjson::Value& change : changes->GetArray()) {
-      if (change.IsObject()) Apply(change, text);
+      if (!change.IsObject()) continue;
+      Apply(change, text, lines);
+      if (text->size() > LiveJudge::kMaxTextBytes) return;  // it is closed
     }
   });
   return std::string();

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
+#include <string>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cli/rpc/conversation.h"
@@ -119,6 +122,28 @@ TEST_F(LspServerTest, FollowsEveryChange) {
   EXPECT_EQ(RulesOf(Published(Talk(input + change(3, "", "echo")))), "");
   const std::string close = Tell("textDocument/didClose", absl::StrCat(R"({"textDocument":{"uri":")", kUri, R"("}})"));
   EXPECT_EQ(RulesOf(Published(Talk(input + close))), "");
+}
+
+// Each change once counted the lines of the whole text: ten thousand took six seconds, before anything else was read.
+TEST_F(LspServerTest, TakesManyChangesAtOnceButNotAnyNumber) {
+  std::string text;
+  for (int i = 0; i < 60'000; ++i) text += "x=aaaaaaaaaaaaaaa\n";
+  const auto changes = [](int count) {
+    std::string list;
+    for (int i = 0; i < count; ++i) {
+      list += absl::StrCat(i == 0 ? "" : ",", R"({"range":{"start":{"line":)", i, R"(,"character":0},"end":{"line":)",
+                           i, R"(,"character":1}},"text":"yy"})");
+    }
+    return Tell("textDocument/didChange",
+                absl::StrCat(R"({"textDocument":{"uri":")", kUri, R"(","version":2},"contentChanges":[)", list, "]}"));
+  };
+  const std::clock_t begin = std::clock();
+  const auto answers = Talk(Hello() + Open(text) + changes(10'000) + Ask(9, "shutdown", "null"));
+  EXPECT_LT(std::clock() - begin, 2 * CLOCKS_PER_SEC);
+  EXPECT_FALSE(AnswerTo(answers, "9").IsNull());
+  std::string said;
+  for (const std::string& line : Talk(Hello() + Open(text) + changes(10'001))) said += line;
+  EXPECT_NE(said.find("not judged any more"), std::string::npos);
 }
 
 TEST_F(LspServerTest, TakesSettingsAndTheFilesOwn) {

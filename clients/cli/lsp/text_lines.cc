@@ -16,9 +16,26 @@ size_t CharacterBytes(absl::string_view text) { return std::max<size_t>(1, Utf8C
 
 TextLines::TextLines(absl::string_view text) : text_(text), starts_{0} {
   for (size_t i = 0; i < text.size(); ++i) {
-    const bool pair = text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n';
-    if (text[i] == '\n' || (text[i] == '\r' && !pair)) starts_.push_back(i + 1);
+    if (EndsLine(i)) starts_.push_back(i + 1);
   }
+}
+
+bool TextLines::EndsLine(size_t at) const {
+  const bool pair = text_[at] == '\r' && at + 1 < text_.size() && text_[at + 1] == '\n';
+  return text_[at] == '\n' || (text_[at] == '\r' && !pair);
+}
+
+void TextLines::Replaced(absl::string_view text, size_t from, size_t to, size_t bytes) {
+  text_ = text;
+  // Whether a \r ends a line hangs on what follows it, so the byte before is looked at too.
+  std::vector<size_t> fresh;
+  for (size_t i = from == 0 ? 0 : from - 1; i < from + bytes; ++i) {
+    if (EndsLine(i)) fresh.push_back(i + 1);
+  }
+  const auto first = std::lower_bound(starts_.begin() + 1, starts_.end(), from);
+  const auto after = std::upper_bound(first, starts_.end(), to);
+  for (auto start = after; start != starts_.end(); ++start) *start += bytes - (to - from);
+  starts_.insert(starts_.erase(first, after), fresh.begin(), fresh.end());
 }
 
 absl::string_view TextLines::Line(size_t line) const {

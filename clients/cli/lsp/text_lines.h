@@ -21,6 +21,10 @@ class TextLines {
   // `text` must outlive it. Lines end with \n, \r\n or \r.
   explicit TextLines(absl::string_view text);
 
+  // `text` is what the text became when the bytes from `from` up to `to` gave way to `bytes` others: the lines around
+  // them are found again, not all.
+  void Replaced(absl::string_view text, size_t from, size_t to, size_t bytes);
+
   // In bytes; never inside a character.
   size_t OffsetOf(TextPosition position) const;
   TextPosition PositionOf(size_t offset) const;
@@ -30,6 +34,9 @@ class TextLines {
   absl::string_view Line(size_t line) const;
 
  private:
+  // Whether a line ends with this byte.
+  bool EndsLine(size_t at) const;
+
   absl::string_view text_;
   std::vector<size_t> starts_;
 };

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+#include <random>
+#include <string>
+
 namespace flightplan::cli {
 namespace {
 
@@ -47,6 +52,23 @@ TEST(OffsetOfPlace, CountsLinesAndBytesFromOne) {
   EXPECT_EQ(OffsetOfPlace("ab\ncd", 1, 99), 2u);
   EXPECT_EQ(OffsetOfPlace("ab\ncd", 99, 1), 5u);
   EXPECT_EQ(OffsetOfPlace("ab", 0, 0), 0u);
+}
+
+TEST(TextLines, FollowsWhatIsReplaced) {
+  constexpr absl::string_view kPieces[] = {"", "x", "\n", "\r", "\r\n", "a\nb\n", "\n\r", "xyz"};
+  std::mt19937 random(7);
+  std::string text = "a\r\nb\n\nc";
+  TextLines lines(text);
+  for (int i = 0; i < 20'000; ++i) {
+    const size_t from = random() % (text.size() + 1),
+                 to = from + random() % (std::min<size_t>(4, text.size() - from) + 1);
+    const absl::string_view with = kPieces[text.size() > 40 ? 0 : random() % std::size(kPieces)];
+    text.replace(from, to - from, with.data(), with.size());
+    lines.Replaced(text, from, to, with.size());
+    const TextLines anew(text);
+    ASSERT_EQ(lines.line_count(), anew.line_count()) << i;
+    for (size_t line = 0; line < anew.line_count(); ++line) ASSERT_EQ(lines.LineStart(line), anew.LineStart(line)) << i;
+  }
 }
 
 }  // namespace
