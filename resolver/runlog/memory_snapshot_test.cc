@@ -118,6 +118,13 @@ TEST(MemorySnapshot, EndsWhereSharedValuesMultiply) {
   EXPECT_EQ(snapshot.status().message(), "it holds more than is read");
 }
 
+// Each byte makes a value; 50 MB of them once took 900 MiB.
+TEST(MemorySnapshot, EndsWhereBytesUnpackToFarMore) {
+  const auto read = [](size_t values) { return Pickle::Read(Whole("](" + std::string(values, 'N') + "e")).status(); };
+  EXPECT_TRUE(read(500'000).ok());
+  EXPECT_EQ(read(2'000'000).message(), "it unpacks to more than is read");
+}
+
 TEST(MemorySnapshot, SurvivesAnyBytes) {
   std::mt19937 random(7);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same in each run
   int read = 0;

@@ -1,5 +1,6 @@
 #include "resolver/runlog/pickle.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -11,14 +12,18 @@ namespace flightplan {
 // Runs the instructions that build plain values (CPython's Lib/pickletools.py lists all).
 class PickleMachine {
  public:
-  explicit PickleMachine(absl::string_view bytes) : bytes_(bytes) { pickle_.bytes_ = bytes; }
+  explicit PickleMachine(absl::string_view bytes)
+      : bytes_(bytes),
+        most_memory_(std::min(Pickle::kMostMemory, Pickle::kMemoryOfAny + Pickle::kMemoryOfByte * bytes.size())) {
+    pickle_.bytes_ = bytes;
+  }
 
   absl::StatusOr<Pickle> Run() {
     while (at_ < bytes_.size()) {
       const unsigned char op = static_cast<unsigned char>(bytes_[at_++]);
       if (op == '.') return Stop();
       FLIGHTPLAN_RETURN_IF_ERROR(Step(op));
-      if (memory_ > Pickle::kMostMemory) return Wrong("it unpacks to more than is read");
+      if (memory_ > most_memory_) return Wrong("it unpacks to more than is read");
     }
     return Wrong("it ends too early");
   }
@@ -210,6 +215,7 @@ class PickleMachine {
   }
 
   const absl::string_view bytes_;
+  const size_t most_memory_;
   size_t at_ = 0;
   size_t memory_ = 0;  // bytes of all below, never less than there are
   Pickle pickle_;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ class Pickle {
 
   static constexpr size_t kMostBytes = size_t{512} << 20;  // of the file
   static constexpr size_t kMostMemory = size_t{1} << 30;   // of what is made of it
+  // Of it for each byte of the file, and beside that: what PyTorch writes takes 2.5 to 3.5, single bytes that each make
+  // a value take 20.
+  static constexpr size_t kMemoryOfByte = 6, kMemoryOfAny = size_t{16} << 20;
 
   // Whether a file with these first bytes looks like one.
   static bool Recognises(absl::string_view begin);
@@ -46,7 +50,7 @@ class Pickle {
   friend class PickleMachine;
 
   absl::string_view bytes_;
-  std::vector<Value> values_;
+  std::deque<Value> values_;  // there may be many, and a vector holds as much again while it grows
   std::vector<std::vector<Id>> items_;
   Id root_ = 0;
 };
