@@ -3,6 +3,7 @@
 
 usage: kubernetes_test.py FLIGHTPLAN_BINARY
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -17,7 +18,7 @@ import unittest
 
 import yaml
 
-from webhook import MANIFEST, OBJECTS, Door, obj, peak_mib
+from webhook import DEAR_SCRIPT, MANIFEST, OBJECTS, Door, obj, peak_mib
 
 SKIPPED = 77
 if shutil.which("openssl") is None:
@@ -286,6 +287,33 @@ class KubernetesDoor(unittest.TestCase):
             status, text = self.warn.post(b'{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "n": %s}' % number.encode())
             self.assertEqual(status, 400, text)
         self.warn.review(obj("job"))
+
+    def test_a_review_ends_when_the_api_server_has_gone(self):
+        """Over TLS, whether it says good-bye or not."""
+        thing = obj("job", 3)
+        container = thing["spec"]["template"]["spec"]["containers"][1]
+        container["command"], container["args"] = ["bash", "-c", DEAR_SCRIPT], []
+
+        def milliseconds(number, wait):
+            request = {"uid": f"gone-{number}", "operation": "CREATE", "namespace": "a", "name": "a", "object": thing}
+            body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).encode()
+            raw = socket.create_connection(("127.0.0.1", self.warn.ports[1]), 10)
+            with self.warn.context.wrap_socket(raw, server_hostname="127.0.0.1") as tls:
+                tls.sendall(b"POST /admission/v1/validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+                if wait:
+                    tls.recv(65536)
+                elif number % 2:
+                    tls.setblocking(False)
+                    with contextlib.suppress(OSError):  # it does not wait for the answer to its good-bye
+                        tls.unwrap()
+            line, = self.warn.decisions("request_id", request["uid"])
+            self.assertEqual(line["door_verdict"], "not_judged")
+            return line["duration_ms"]
+
+        # On a busy machine it may be noticed late; a whole one never takes half of the least.
+        whole = min(milliseconds(number, True) for number in range(9))
+        for parity in (0, 1):
+            self.assertTrue(any(milliseconds(number, False) < whole / 2 for number in range(100 + parity, 180, 2)))
 
     def test_plain_http_gets_no_answer(self):
         with self.assertRaises(OSError):

@@ -15,6 +15,9 @@ import yaml
 HERE = pathlib.Path(__file__).parent
 OBJECTS = sorted(path.stem for path in (HERE / "objects").glob("*.yaml"))
 MANIFEST = HERE / "../../clients/kubernetes/webhook.yaml"
+# A launch behind as much work as one review may take.
+DEAR_SCRIPT = ("x=aaaaaaaa\n" + "x=$x$x\n" * 14 + "for ((i=0;i<200;i++)); do for ((j=0;j<200;j++)); do y=${x:0:1}; done; done\n"
+               "torchrun pretrain_gpt.py --num-layers 4 --tensor-model-parallel-size 2\n")
 
 
 def obj(kind, tp=2):

@@ -12,7 +12,7 @@ import time
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "../doors"))
-from webhook import Door, free_port, obj, peak_mib  # noqa: E402
+from webhook import DEAR_SCRIPT, Door, free_port, obj, peak_mib  # noqa: E402
 
 seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 4.0
 health_port = free_port()
@@ -74,8 +74,7 @@ def dear_jobs(port):
     thing = obj("job", 3)
     container = thing["spec"]["template"]["spec"]["containers"][1]
     container["env"] = [{"name": "A", "value": "x" * 100_000}]
-    dear = 'x=$(printf %131072s); for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do y="${x:0:1}${x##*a}"; done; done'
-    for command in (["python", "train.py", *["$(A)"] * 100_000], ["bash", "-c", dear + "; python train.py --tensor-model-parallel-size 2"]):
+    for command in (["python", "train.py", *["$(A)"] * 100_000], ["bash", "-c", DEAR_SCRIPT]):
         container["command"], container["args"] = command, []
         door.review(json.loads(json.dumps(thing)))
         if time.monotonic() > stop:
