@@ -77,16 +77,6 @@ std::string QuestionBytes(const Request& request) {
   return CanonicalBytes(question);
 }
 
-// Same question, catalogue and evidence: same digest. Maps are written in key order.
-template <class Request>
-std::string DigestOf(const Request& request, const std::string& catalog_revision, absl::string_view evidence_version,
-                     absl::string_view profiles_revision = "") {
-  std::string bytes = QuestionBytes(request);
-  absl::StrAppend(&bytes, "\n", catalog_revision, "\n", evidence_version);
-  if (!profiles_revision.empty()) absl::StrAppend(&bytes, "\n", profiles_revision);
-  return absl::StrCat("fp1-", Sha256Hex(bytes).substr(0, 32));
-}
-
 // Text that is no UTF-8 comes only from callers in this process (gRPC refuses it) and goes into the answer as it is,
 // which then does not read.
 template <class Request>
@@ -137,7 +127,9 @@ std::string ShownModel(const ModelSpec& model) {
 }  // namespace
 
 Resolver::Resolver(std::shared_ptr<const Catalog> catalog, std::shared_ptr<const ProfileSource> profiles)
-    : catalog_(std::move(catalog)), profiles_(std::move(profiles)) {
+    : catalog_(std::move(catalog)),
+      profiles_(std::move(profiles)),
+      known_profiles_(std::make_unique<const KnownProfiles>(KnownProfiles{profiles_.get(), RecordedProfiles()})) {
   for (const ModelSpec& model : catalog_->models()) {
     KnownModel& known = known_models_[model.name];
     known.shown = ShownModel(model);
@@ -157,8 +149,23 @@ absl::StatusOr<NormalizedIntent> Resolver::ReadQuestion(const v1::ResolveConfigR
   FLIGHTPLAN_ASSIGN_OR_RETURN(NormalizedIntent intent, NormalizeResolve(question, *catalog_));
   const KnownModel* const known = Known(question, intent);
   intent.shape = known != nullptr ? known->shape : KnownShape(intent.model);
-  FLIGHTPLAN_RETURN_IF_ERROR(ChooseProfile(profiles_.get(), RecordedProfiles(), &intent));
+  FLIGHTPLAN_RETURN_IF_ERROR(ChooseProfile(*known_profiles_, &intent));
   return intent;
+}
+
+absl::StatusOr<JudgeQuestion> Resolver::ReadQuestion(const v1::ValidateConfigRequest& question) const {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(JudgeQuestion read, NormalizeValidate(question, *catalog_));
+  read.profiles = known_profiles_.get();
+  return read;
+}
+
+template <class Request>
+std::string Resolver::Digest(const Request& request, const EvidenceSnapshot& evidence) const {
+  std::string bytes = QuestionBytes(request);
+  absl::StrAppend(&bytes, "\n", catalog_->revision(), "\n", evidence.version());
+  const std::string profiles = profiles_ == nullptr ? "" : profiles_->revision();
+  if (!profiles.empty()) absl::StrAppend(&bytes, "\n", profiles);
+  return absl::StrCat("fp1-", Sha256Hex(bytes).substr(0, 32));
 }
 
 absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response,
@@ -189,9 +196,7 @@ ConfigAnswer Resolver::Answer(const v1::ResolveConfigRequest& request, const Evi
       plan->run.findings.push_back(*std::move(package));
   }
   SortForPeople(&plan->run.findings);
-  AnswerOrigin origin{
-      DigestOf(request, catalog_->revision(), evidence.version(), profiles_ == nullptr ? "" : profiles_->revision()),
-      catalog_->revision(), evidence.revision()};
+  AnswerOrigin origin{Digest(request, evidence), catalog_->revision(), evidence.revision()};
   const KnownModel* const known = Known(request, plan->intent);
   const std::string other = known == nullptr && full ? ShownModel(plan->intent.model) : "";
   return AnswerOf(*plan, std::move(origin), known == nullptr ? other : known->shown);
@@ -209,13 +214,12 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
 }
 
 absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, ConfigAnswer* answer) const {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const JudgeQuestion question, NormalizeValidate(request, *catalog_));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const JudgeQuestion question, ReadQuestion(request));
   FLIGHTPLAN_ASSIGN_OR_RETURN(ReadConfig read, Read(question));
   // Kept for a repair alone: the rules change both, in place where nobody else holds them.
   const ReadConfig written = question.repair ? read : ReadConfig();
   JudgedConfig judged = Judge(std::move(read), question.view);
-  if (judged.estimate.has_value() && question.view >= View::kBasic)
-    judged.step = ForecastConfig(*judged.model, judged.run, &judged.estimate->layout);
+  if (question.view >= View::kBasic) ForecastStep(&judged);
   VetFixes(question.view, &judged);
   std::optional<RepairedConfig> repaired;
   if (question.repair && WantsRepair(judged)) {
@@ -223,16 +227,15 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
     // A stack whose loss is its own may need less than we say: what helps is done, and nothing is said where none does.
     if (judged.verdicts.will_run && repaired->steps.empty()) repaired.reset();
   }
-  // A judgement rests on no measurement.
-  *answer =
-      AnswerOf(judged, repaired.has_value() ? &*repaired : nullptr, question.view,
-               {DigestOf(request, catalog_->revision(), EvidenceSnapshot::Empty().version()), catalog_->revision()});
+  *answer = AnswerOf(judged, repaired.has_value() ? &*repaired : nullptr, question.view,
+                     {Digest(request, EvidenceSnapshot::Empty()), catalog_->revision()});
   return absl::OkStatus();
 }
 
 absl::Status Resolver::ConvertConfig(const v1::ConvertConfigRequest& request,
                                      v1::ConvertConfigResponse* response) const {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const ConvertQuestion question, NormalizeConvert(request, *catalog_));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ConvertQuestion question, NormalizeConvert(request, *catalog_));
+  question.source.profiles = known_profiles_.get();
   FLIGHTPLAN_ASSIGN_OR_RETURN(const ConvertedConfig converted, Convert(question));
   return ReadAnswerTo(request, AnswerOf(converted), response);
 }
@@ -243,7 +246,7 @@ absl::Status Resolver::DescribeTimeline(const v1::DescribeTimelineRequest& reque
   FLIGHTPLAN_ASSIGN_OR_RETURN(const TimelineAsked asked, NormalizeTimeline(request));
   response->set_catalog_revision(catalog_->revision());
   if (request.config_case() == v1::DescribeTimelineRequest::kValidate) {
-    const absl::StatusOr<JudgeQuestion> question = NormalizeValidate(request.validate(), *catalog_);
+    const absl::StatusOr<JudgeQuestion> question = ReadQuestion(request.validate());
     if (!question.ok()) return WithFieldsBelow("validate", question.status());
     FLIGHTPLAN_ASSIGN_OR_RETURN(const JudgedConfig judged, ReadAndJudge(*question));
     const absl::StatusOr<Timeline> timeline = DrawConfig(judged, asked);
@@ -251,7 +254,7 @@ absl::Status Resolver::DescribeTimeline(const v1::DescribeTimelineRequest& reque
     TimelineToMessage(*timeline, response);
     response->set_will_run(judged.verdicts.will_run);
     response->set_target(TargetName(judged.run.env));
-    response->set_digest(DigestOf(request.validate(), catalog_->revision(), EvidenceSnapshot::Empty().version()));
+    response->set_digest(Digest(request.validate(), EvidenceSnapshot::Empty()));
     return absl::OkStatus();
   }
   absl::StatusOr<NormalizedIntent> intent = ReadQuestion(request.resolve());
@@ -265,8 +268,7 @@ absl::Status Resolver::DescribeTimeline(const v1::DescribeTimelineRequest& reque
   if (plan.step_us() != timeline->step_us) response->set_answer_step_time_us(plan.step_us());
   response->set_will_run(VerdictsOf(plan.run.findings).will_run);
   response->set_target(TargetName(plan.env));
-  response->set_digest(DigestOf(request.resolve(), catalog_->revision(), evidence.version(),
-                                profiles_ == nullptr ? "" : profiles_->revision()));
+  response->set_digest(Digest(request.resolve(), evidence));
   return absl::OkStatus();
 }
 

@@ -31,6 +31,8 @@ class ValidateConfigResponse;
 }  // namespace v1
 
 class Catalog;
+struct JudgeQuestion;
+struct KnownProfiles;
 struct ModelShape;
 struct NormalizedIntent;
 struct ResolvedPlan;
@@ -86,8 +88,13 @@ class Resolver {
 
   std::shared_ptr<const Catalog> catalog_;
   std::shared_ptr<const ProfileSource> profiles_;
+  std::unique_ptr<const KnownProfiles> known_profiles_;
   // With what is known of its model and of its GPU.
   absl::StatusOr<NormalizedIntent> ReadQuestion(const v1::ResolveConfigRequest& question) const;
+  absl::StatusOr<JudgeQuestion> ReadQuestion(const v1::ValidateConfigRequest& question) const;
+  // Same question, catalogue, evidence and profiles: same digest. Maps are written in key order.
+  template <class Request>
+  std::string Digest(const Request& request, const EvidenceSnapshot& evidence) const;
 
   // What is made once of each of the catalogue's models: most requests name one.
   struct KnownModel {

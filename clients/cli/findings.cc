@@ -1,11 +1,14 @@
 #include "clients/cli/findings.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "clients/cli/shell_lines.h"
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
@@ -132,6 +135,17 @@ bool HasError(const Findings& findings) {
     if (finding.severity() == v1::SEVERITY_ERROR) return true;
   }
   return false;
+}
+
+std::string RecordedRates(const Findings& findings) {
+  const auto recorded = std::find_if(findings.begin(), findings.end(),
+                                     [](const v1::Finding& finding) { return finding.rule_id() == kRecordedProfile; });
+  if (recorded == findings.end()) return "";
+  std::map<std::string, std::string> facts;
+  for (const v1::KnobSetting& fact : recorded->observed()) facts[fact.name()] = fact.value().string_value();
+  absl::string_view device = facts["device"];
+  absl::ConsumePrefix(&device, "NVIDIA ");
+  return absl::StrCat("GPU rates of a recorded ", device, ", driver ", facts["driver"]);
 }
 
 std::string FindingsText(const Findings& findings, const Spelling& spelling, bool verbose, const Terminal& terminal) {

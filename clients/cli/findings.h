@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "clients/cli/terminal.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "service/doors/spelling.h"
@@ -23,6 +24,11 @@ Spelling FlagSpelling();
 // "2 errors, 1 warning, 3 silent changes"; "no findings".
 std::string CountText(const Findings& findings, int silent_changes);
 bool HasError(const Findings& findings);
+
+// Says whose rates a forecast rests on where nobody measured these GPUs.
+inline constexpr absl::string_view kRecordedProfile = "evidence.recorded-profile";
+// "GPU rates of a recorded H100 80GB HBM3, driver 580.159.04"; empty: the catalogue's, or the caller's own.
+std::string RecordedRates(const Findings& findings);
 
 // Errors and warnings in full; of the advice the first few, unless verbose, which also shows every source.
 std::string FindingsText(const Findings& findings, const Spelling& spelling, bool verbose, const Terminal& terminal);

@@ -14,8 +14,8 @@
 namespace flightplan::cli {
 namespace {
 
-// Memory, step and speed; what communication costs.
-std::string EstimateLines(const v1::Estimate& estimate, const Terminal& terminal) {
+// Memory, step and speed; what communication costs; what they rest on. `rates`: whose; empty: the catalogue's.
+std::string EstimateLines(const v1::Estimate& estimate, const std::string& rates, const Terminal& terminal) {
   std::vector<std::string> parts = {absl::StrCat("fits  ", FitLine(estimate, terminal))};
   if (estimate.has_step_time_us()) parts.push_back(absl::StrCat("step  ", StepText(estimate.step_time_us())));
   if (std::string speed = SpeedText(estimate); !speed.empty()) parts.push_back(std::move(speed));
@@ -23,7 +23,17 @@ std::string EstimateLines(const v1::Estimate& estimate, const Terminal& terminal
   std::vector<std::string> paths = CommunicationTexts(estimate);
   if (!paths.empty()) paths.front() = absl::StrCat("exposed  ", paths.front());
   for (std::string& line : WrapParts(paths, kPartGap, terminal.width)) lines.push_back(std::move(line));
+  const std::string basis = rates.empty() ? "" : absl::StrCat("assumed  ", rates, " (flightplan probe measures yours)");
+  for (std::string& line : Wrap(terminal.Shown(basis), terminal.width)) lines.push_back(std::move(line));
   return absl::StrCat(absl::StrJoin(lines, "\n"), "\n");
+}
+
+Findings Without(absl::string_view rule_id, const Findings& findings) {
+  Findings kept;
+  for (const v1::Finding& finding : findings) {
+    if (finding.rule_id() != rule_id) *kept.Add() = finding;
+  }
+  return kept;
 }
 
 }  // namespace
@@ -45,15 +55,17 @@ std::string RenderValidatePage(const std::string& input, const v1::ValidateConfi
                             : !runs                         ? terminal.Paint("   will fail later", Style::kRed)
                             : unknown ? terminal.Paint("   will run if it fits: unknown", Style::kYellow)
                                       : terminal.Paint("   will run", Style::kGreen);
+  const std::string rates = RecordedRates(response.findings());
+  const Findings findings = Without(kRecordedProfile, response.findings());  // told beside the forecast
   std::string out =
       absl::StrCat(terminal.Paint(terminal.Shown(input), Style::kBold), "   ", terminal.Shown(response.target()), "   ",
-                   verdict, later, "   ", CountText(response.findings(), response.effective_changes_size()), "\n");
+                   verdict, later, "   ", CountText(findings, response.effective_changes_size()), "\n");
   if (response.has_estimate()) {
-    out += EstimateLines(response.estimate(), terminal);
+    out += EstimateLines(response.estimate(), rates, terminal);
   } else if (response.has_memory() && response.completeness() != v1::COMPLETENESS_NONE) {
     absl::StrAppend(&out, "fits  ", FitLine(response.memory(), terminal), "\n");
   }
-  out += FindingsText(response.findings(), TargetSpelling(response.config(), response.target()), verbose, terminal);
+  out += FindingsText(findings, TargetSpelling(response.config(), response.target()), verbose, terminal);
   if (response.effective_changes_size() > 0) {
     absl::StrAppend(&out, "\n", terminal.Paint("the stack will change", Style::kBold), "\n",
                     ChangesText(response.effective_changes(), verbose, terminal));

@@ -21,6 +21,7 @@ std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const 
   const std::optional<StepForecast> step = steps->Forecast(candidate);
   if (!step.has_value() || !step->is_finite()) return std::nullopt;
   StepOutlook outlook = OutlookOf(*step, std::nullopt);
+  outlook.unmeasured = steps->Unmeasured(candidate);
   const Throughput throughput = ThroughputOf(*steps, candidate, run.env.target, *step, outlook);
   return ForecastedConfig{std::move(outlook), throughput};
 }

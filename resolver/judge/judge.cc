@@ -1,6 +1,7 @@
 #include "resolver/judge/judge.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -11,6 +12,7 @@
 #include "resolver/judge/loongforge_parts.h"
 #include "resolver/judge/missing_inputs.h"
 #include "resolver/judge/unknown_values.h"
+#include "resolver/pipeline/choose_profile.h"
 
 namespace flightplan {
 
@@ -22,7 +24,8 @@ JudgedConfig Judge(ReadConfig read, View view) {
   const Environment& env = judged.env;
   judged.run = Run(std::move(read.config), env);
   AddParts(reading.parsed, env, &judged.run);
-  WeighingInputs inputs{&read.gpu, reading.parsed.unknown, &reading.parsed.others};
+  judged.rates = std::move(read.rates);
+  WeighingInputs inputs{&read.gpu, &judged.rates, reading.parsed.unknown, &reading.parsed.others};
   inputs.fullest_alone = view == View::kVerdict;
   WeighedConfig weighed = WeighConfig(inputs, &judged.run);
   if (!read.gpu_fault.empty() && weighed.standing.missing_input == "hardware.gpu") {
@@ -88,6 +91,17 @@ JudgedConfig Judge(ReadConfig read, View view) {
   for (std::string& what : reading.not_judged) leave(std::move(what));
   reading.not_judged.clear();
   return judged;
+}
+
+void ForecastStep(JudgedConfig* judged) {
+  if (!judged->estimate.has_value()) return;
+  judged->step = ForecastConfig(*judged->model, judged->run, &judged->estimate->layout);
+  if (!judged->step.has_value()) return;
+  std::vector<Finding> about = FindingsAboutProfile(judged->model->intent);
+  if (about.empty()) return;
+  std::vector<Finding>& findings = judged->run.findings;
+  findings.insert(findings.end(), std::make_move_iterator(about.begin()), std::make_move_iterator(about.end()));
+  SortForPeople(&findings);
 }
 
 absl::StatusOr<JudgedConfig> ReadAndJudge(const JudgeQuestion& question) {

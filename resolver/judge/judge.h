@@ -19,10 +19,11 @@ namespace flightplan {
 
 struct JudgedConfig {
   Reading reading;
-  RunResult run;                              // its findings are in order for people
-  std::optional<EstimatedPlan> estimate;      // memory; empty: not judged
-  std::optional<GpuSystem> gpu;               // of the question
-  std::optional<ForecastedConfig> step;       // left to who asks for it: ForecastConfig
+  RunResult run;                          // its findings are in order for people
+  std::optional<EstimatedPlan> estimate;  // memory; empty: not judged
+  std::optional<GpuSystem> gpu;           // of the question
+  RateBasis rates;
+  std::optional<ForecastedConfig> step;       // left to who asks for it: ForecastStep
   MemoryStanding memory;                      // with an estimate or without
   std::shared_ptr<const WeighedModel> model;  // what the estimate is of; null: as in WeighedConfig
   Environment env;                            // before the rules ran
@@ -34,6 +35,9 @@ struct JudgedConfig {
 
 // A wrong configuration is a judgement with findings. `view`: a verdict's estimate has its fullest stages alone.
 JudgedConfig Judge(ReadConfig read, View view = View::kFull);
+
+// How long its step takes, where its memory was forecast, and what is to know of the rates that this rests on.
+void ForecastStep(JudgedConfig* judged);
 
 // Read, then judged. Errors are those of Read.
 absl::StatusOr<JudgedConfig> ReadAndJudge(const JudgeQuestion& question);

@@ -19,6 +19,7 @@
 #include "resolver/judge/named_model.h"
 #include "resolver/normalize/request_bounds.h"
 #include "resolver/normalize/violations.h"
+#include "resolver/pipeline/choose_profile.h"
 #include "resolver/plan/knob_value.h"
 #include "resolver/plan/stack.h"
 #include "resolver/shell/reader.h"
@@ -316,6 +317,12 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
   FLIGHTPLAN_RETURN_IF_ERROR(CheckSizes(read.reading.parsed.knobs));
   UseWhatIsNamed(question, &read);
   NoteWhatStandsElsewhere(env, &read.reading);
+  read.rates.transport = question.transport;
+  read.rates.host_cpu = question.host_cpu;
+  const bool timed = question.view > View::kVerdict || question.repair;
+  if (timed && read.gpu.has_value() && question.profiles != nullptr) {
+    read.rates.probe = KnownProfile(*question.profiles, *read.gpu, env);
+  }
   ReserveForOthers(read.reading.parsed.others, &read.gpu);
   AddStated(question.stated, &read.reading);
   const ParseResult& parsed = read.reading.parsed;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "resolver/plan/cpu_binding.h"
 #include "resolver/plan/environment.h"
 #include "resolver/plan/hardware.h"
+#include "resolver/plan/intent.h"
 #include "resolver/plan/judge_question.h"
 #include "resolver/plan/reading.h"
 
@@ -30,6 +32,13 @@ struct Reading {
   bool no_launch = false;               // a script without a training command: there is nothing to judge
 };
 
+// What the rates of a step's forecast rest on beside the GPU system: as in NormalizedIntent.
+struct RateBasis {
+  std::shared_ptr<const ProbeEvidence> probe;
+  std::string transport;
+  HostCpuClass host_cpu = HostCpuClass::kUnknown;
+};
+
 // A configuration before any rule ran.
 struct ReadConfig {
   Reading reading;
@@ -38,6 +47,7 @@ struct ReadConfig {
   std::optional<GpuSystem> gpu;  // empty: none is named, or one that is not known
   std::string gpu_fault;         // JudgeQuestion's
   uint64_t work = 0;             // that reading it took, in units of base/work.h
+  RateBasis rates;
 };
 
 // Executes nothing of what it reads. INVALID_ARGUMENT with BadRequest where the form of the input does not suit its

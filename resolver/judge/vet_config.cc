@@ -39,7 +39,8 @@ double StepUsOf(const WeighedModel& model, const StageLayout& stages, const Envi
 WeighingInputs InputsLike(const JudgedConfig& judged) {
   const StageLayout* const stages = judged.estimate.has_value() ? &judged.estimate->layout : nullptr;
   const ParseResult& parsed = judged.reading.parsed;
-  return {&judged.gpu, parsed.unknown, &parsed.others, judged.model.get(), stages, /*fullest_alone=*/true};
+  return {&judged.gpu,        &judged.rates, parsed.unknown,        &parsed.others,
+          judged.model.get(), stages,        /*fullest_alone=*/true};
 }
 
 // With `timed`, how long a step takes too.

@@ -76,6 +76,15 @@ WeighedConfig Forecast(const WeighingInputs& inputs, const GpuSystem& gpu, const
   weighed_model->intent.shape = std::move(own);
   weighed_model->intent.gpu = gpu;
   weighed_model->intent.env = env;
+  if (inputs.rates != nullptr) {
+    weighed_model->intent.probe = inputs.rates->probe;
+    weighed_model->intent.transport = inputs.rates->transport;
+    weighed_model->intent.host_cpu = inputs.rates->host_cpu;
+  }
+  // By what of the model the profile's rows are chosen.
+  weighed_model->intent.workload.seq_length = config.Get(Knob::seq_length).integer();
+  if (const Value& indexer = config.Get(Knob::dsa_kernel_backend); indexer.is_text() && indexer.text() != "none")
+    weighed_model->intent.pins.emplace_back(Knob::dsa_kernel_backend, indexer);
   weighed_model->shape = *std::move(shape);
   weighed_model->config = config;
   WeighedConfig weighed;

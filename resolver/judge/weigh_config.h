@@ -11,6 +11,7 @@
 #include "resolver/derive/shape.h"
 #include "resolver/engine/engine.h"
 #include "resolver/estimate/estimate.h"
+#include "resolver/judge/read_config.h"
 #include "resolver/plan/hardware.h"
 #include "resolver/plan/intent.h"
 #include "resolver/plan/knob.h"
@@ -46,6 +47,7 @@ struct WeighedConfig {
 // What is weighed beside the configuration.
 struct WeighingInputs {
   const std::optional<GpuSystem>* gpu = nullptr;  // as the caller described it; empty: none was given
+  const RateBasis* rates = nullptr;               // of a step's forecast; null: the catalogue's for the GPU
   absl::Span<const Knob> unread;                  // written with values that only a run would know
   const MemoryOfOthers* others = nullptr;         // as the launch says it
   // Of another configuration of the same launch: what has stayed the same is not worked out again. Null: there is none.

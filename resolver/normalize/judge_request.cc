@@ -48,7 +48,10 @@ void ReadHardware(v1::Hardware hardware, const Catalog& catalog, UnknownGpus unk
   if (!question->gpu_fault.empty()) {
     ReadUnknownGpu(hardware, &question->env, violations);
   } else {
-    question->gpu = HardwareFromMessage(hardware, catalog, &question->env, violations).gpu;
+    HardwareFacts facts = HardwareFromMessage(hardware, catalog, &question->env, violations);
+    question->gpu = std::move(facts.gpu);
+    question->transport = std::move(facts.transport);
+    question->host_cpu = facts.host_cpu;
   }
   if (!counted) question->env.world_size.reset();
 }

@@ -38,38 +38,38 @@ Finding EvidenceFinding(absl::string_view rule_id) {
 }
 
 // Rates of a GPU of the type that somebody else measured: the caller has neither asked for them nor seen them.
-void ToldAsRecorded(const ProbeEvidence& probe, NormalizedIntent* intent) {
+Finding ToldAsRecorded(const NormalizedIntent& intent) {
+  const ProbeEvidence& probe = *intent.probe;
   const HardwareProfile& profile = probe.fitted->profile;
   Finding finding = EvidenceFinding("evidence.recorded-profile");
-  finding.seen = absl::StrCat("rates of ", intent->gpu.name, " are those of ", probe.Device(), ", driver ",
+  finding.seen = absl::StrCat("rates of ", intent.gpu.name, " are those of ", probe.Device(), ", driver ",
                               profile.driver_version, ": there is none of these GPUs to go by");
   finding.observed = {{"device", Value(profile.device_name)}, {"driver", Value(profile.driver_version)}};
   finding.needs = "a profile of one of these GPUs: flightplan probe";
   finding.source = "resolver/catalog/profiles";
-  intent->findings.push_back(std::move(finding));
+  return finding;
 }
 
 // Terms that would be named as without evidence otherwise: what they rest on is said instead.
-void ToldAsProbed(NormalizedIntent* intent) {
-  const std::vector<ProbedOperator> operators = ProbedOperators(*intent);
-  if (operators.empty()) return;
+Finding ToldAsProbed(const NormalizedIntent& intent, const std::vector<ProbedOperator>& operators) {
   Finding finding = EvidenceFinding("evidence.probed-operators");
   finding.seen =
-      absl::StrCat("timed on ", intent->probe->Device(), ": ",
+      absl::StrCat("timed on ", intent.probe->Device(), ": ",
                    absl::StrJoin(operators, ", ", [](std::string* out, const ProbedOperator& each) {
                      absl::StrAppend(out, each.name, each.row->backward_us > 0 ? "" : ", forward",
                                      each.row->library.empty() ? "" : absl::StrCat(" of ", each.row->library),
                                      each.row->kind == RowKind::kImported ? " (imported)" : "");
                    }));
   finding.needs = "nothing: the forecast takes these times";
-  finding.source = intent->probe->Cite(absl::StrJoin(
+  finding.source = intent.probe->Cite(absl::StrJoin(
       operators, ", ", [](std::string* out, const ProbedOperator& each) { absl::StrAppend(out, each.row->id); }));
-  intent->findings.push_back(std::move(finding));
+  return finding;
 }
 
-std::string StatedDriver(const NormalizedIntent& intent) {
-  const auto driver = intent.env.packages.find("driver");
-  return driver == intent.env.packages.end() ? std::string() : driver->second;
+// Empty: none.
+absl::string_view StatedDriver(const Environment& env) {
+  const auto driver = env.packages.find("driver");
+  return driver == env.packages.end() ? absl::string_view() : driver->second;
 }
 
 absl::Status UseSent(const HardwareProfile& profile, NormalizedIntent* intent) {
@@ -85,7 +85,7 @@ absl::Status UseSent(const HardwareProfile& profile, NormalizedIntent* intent) {
             intent);
     return absl::OkStatus();
   }
-  const std::string driver = StatedDriver(*intent);
+  const absl::string_view driver = StatedDriver(intent->env);
   if (!driver.empty() && !profile.driver_version.empty() && driver != profile.driver_version) {
     NotUsed(
         absl::StrCat("probe_profile was measured with driver ", profile.driver_version, ", software states ", driver),
@@ -96,32 +96,33 @@ absl::Status UseSent(const HardwareProfile& profile, NormalizedIntent* intent) {
   return absl::OkStatus();
 }
 
-absl::Status Choose(const ProfileSource* source, absl::Span<const std::shared_ptr<const FittedProfile>> recorded,
-                    NormalizedIntent* intent) {
-  if (intent->sent_profile != nullptr) {
-    FLIGHTPLAN_RETURN_IF_ERROR(UseSent(*intent->sent_profile, intent));
-    if (intent->probe != nullptr) return absl::OkStatus();
-  }
-  if (source != nullptr) {
-    intent->probe = MakeProbeEvidence(source->Find(intent->gpu, StatedDriver(*intent)));
-    if (intent->probe != nullptr) return absl::OkStatus();
-  }
-  for (const std::shared_ptr<const FittedProfile>& profile : recorded) {
-    if (IsOfType(profile->profile, intent->gpu)) {
-      intent->probe = MakeProbeEvidence({profile, ProfileOrigin::kRecorded});
-      ToldAsRecorded(*intent->probe, intent);
-      return absl::OkStatus();
-    }
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
-absl::Status ChooseProfile(const ProfileSource* source, absl::Span<const std::shared_ptr<const FittedProfile>> recorded,
-                           NormalizedIntent* intent) {
-  FLIGHTPLAN_RETURN_IF_ERROR(Choose(source, recorded, intent));
-  ToldAsProbed(intent);
+std::shared_ptr<const ProbeEvidence> KnownProfile(const KnownProfiles& profiles, const GpuSystem& gpu,
+                                                  const Environment& env) {
+  if (profiles.source != nullptr) {
+    std::shared_ptr<const ProbeEvidence> stored = MakeProbeEvidence(profiles.source->Find(gpu, StatedDriver(env)));
+    if (stored != nullptr) return stored;
+  }
+  for (const std::shared_ptr<const FittedProfile>& profile : profiles.recorded) {
+    if (IsOfType(profile->profile, gpu)) return MakeProbeEvidence({profile, ProfileOrigin::kRecorded});
+  }
+  return nullptr;
+}
+
+std::vector<Finding> FindingsAboutProfile(const NormalizedIntent& intent) {
+  std::vector<Finding> findings;
+  if (intent.probe == nullptr) return findings;
+  if (intent.probe->origin == ProfileOrigin::kRecorded) findings.push_back(ToldAsRecorded(intent));
+  const std::vector<ProbedOperator> operators = ProbedOperators(intent);
+  if (!operators.empty()) findings.push_back(ToldAsProbed(intent, operators));
+  return findings;
+}
+
+absl::Status ChooseProfile(const KnownProfiles& profiles, NormalizedIntent* intent) {
+  if (intent->sent_profile != nullptr) FLIGHTPLAN_RETURN_IF_ERROR(UseSent(*intent->sent_profile, intent));
+  if (intent->probe == nullptr) intent->probe = KnownProfile(profiles, intent->gpu, intent->env);
+  for (Finding& finding : FindingsAboutProfile(*intent)) intent->findings.push_back(std::move(finding));
   return absl::OkStatus();
 }
 

@@ -13,7 +13,8 @@
 
 namespace flightplan {
 
-class Catalog;  // catalog/catalog.h
+class Catalog;         // resolver/catalog
+struct KnownProfiles;  // resolver/pipeline
 
 // A configuration in one of three forms. The members of the other forms are empty.
 struct ConfigInput {
@@ -32,6 +33,10 @@ struct JudgeQuestion {
   std::vector<std::pair<Knob, Value>> stated;  // hold beside the input's text and over it; each knob once, sorted
   Environment env;               // without what the input itself will say of it, such as a script's exports
   std::optional<GpuSystem> gpu;  // empty: none is named, or one that is not known
+  std::string transport;         // as in NormalizedIntent
+  HostCpuClass host_cpu = HostCpuClass::kUnknown;
+  // That a forecast of the step may rest on; live longer than the question. Null: the catalogue's rates.
+  const KnownProfiles* profiles = nullptr;
   std::string gpu_fault;         // of a name that is not known: what it was, and what is near; empty: none
   bool software_stated = false;  // the caller says what is installed and exported; what he leaves out is not there
   View view = View::kFull;

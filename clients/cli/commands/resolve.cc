@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
@@ -141,17 +140,6 @@ std::string TakenFromImage(v1::ResolveConfigResponse* response) {
                       absl::StrJoin(flags, ", "), ")");
 }
 
-// Whose rates the forecast has where nobody measured these GPUs; empty: the catalogue's, or the caller's own.
-std::string RecordedRates(v1::ResolveConfigResponse* response) {
-  const std::optional<v1::Finding> recorded = Take("evidence.recorded-profile", response);
-  if (!recorded.has_value()) return "";
-  std::map<std::string, std::string> facts;
-  for (const v1::KnobSetting& fact : recorded->observed()) facts[fact.name()] = fact.value().string_value();
-  absl::string_view device = facts["device"];
-  absl::ConsumePrefix(&device, "NVIDIA ");
-  return absl::StrCat("GPU rates of a recorded ", device, ", driver ", facts["driver"], " (--profile)");
-}
-
 std::vector<std::string> Assumed(const ResolveOptions& options, const v1::ResolveConfigRequest& request,
                                  v1::ResolveConfigResponse* response) {
   std::vector<std::string> assumed;
@@ -169,8 +157,10 @@ std::vector<std::string> Assumed(const ResolveOptions& options, const v1::Resolv
   if (experts && options.stack.capabilities.empty() && !absl::StrContains(image, "--capability")) {
     assumed.push_back("installed dispatcher backends unknown (--capability)");
   }
-  const std::string rates = RecordedRates(response);
-  if (!rates.empty()) assumed.push_back(rates);
+  if (const std::string rates = RecordedRates(response->findings()); !rates.empty()) {
+    Take(kRecordedProfile, response);
+    assumed.push_back(absl::StrCat(rates, " (--profile)"));
+  }
   return assumed;
 }
 
