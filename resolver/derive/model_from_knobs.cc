@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "resolver/derive/model_knobs.h"
 #include "resolver/plan/model_fields.h"
 
 namespace flightplan {
@@ -86,9 +87,16 @@ class Reader {
     m_.ffn_hidden_size = Size(K::ffn_hidden_size);
     m_.normalization = c_.Get(K::normalization).is_text() ? c_.Get(K::normalization).ToText() : "LayerNorm";
     m_.gated_linear_unit = On(K::gated_linear_unit) || On(K::swiglu);
-    m_.activation = m_.gated_linear_unit ? "swiglu" : On(K::squared_relu) ? "squared_relu" : "gelu";
-    m_.add_bias_linear = On(K::add_bias_linear);
-    m_.add_qkv_bias = On(K::add_qkv_bias);
+    m_.activation = std::string(ActivationOf(c_.Get(K::activation_func).text(), m_.gated_linear_unit));
+    if (m_.activation.empty()) {
+      m_.activation = m_.gated_linear_unit ? "swiglu" : On(K::squared_relu) ? "squared_relu" : "gelu";
+    }
+    // Megatron-Core gives every projection a bias by one field.
+    m_.add_bias_linear = m_.attn_out_bias = m_.mlp_bias_dense = m_.expert_bias_terms = On(K::add_bias_linear);
+    m_.add_qkv_bias = On(K::add_qkv_bias) || On(K::add_bias_linear);
+    if (c_.Get(K::position_embedding_type).text() == "learned_absolute") {
+      m_.learned_positions = Size(K::max_position_embeddings);
+    }
   }
 
   // Mamba and its kin: a symbol a layer, '|' between pipeline stages, each MTP depth after a slash.
@@ -130,6 +138,7 @@ class Reader {
     m_.qk_layernorm = On(K::qk_layernorm);
     m_.qk_layernorm_kind = On(K::multi_latent_attention) ? "mla_latent" : "per_head";
     if (!*m_.qk_layernorm) m_.qk_layernorm_kind.reset();
+    if (const Value& softmax = c_.Get(K::softmax_type); softmax.is_text()) m_.softmax_type = softmax.ToText();
     const Value& window = c_.Get(K::window_size);
     if (window.is_list() && window.list().size() == 2 && window.list()[0].is_int()) {
       m_.window_size = std::max<int64_t>(0, window.list()[0].integer()) + 1;
@@ -201,6 +210,8 @@ class Reader {
     m_.moe_shared_expert_intermediate_size = Size(K::moe_shared_expert_intermediate_size);
     m_.moe_shared_expert_gate = On(K::moe_shared_expert_gate) || OwnDeltaNet();
     m_.moe_latent_size = Size(K::moe_latent_size);
+    m_.moe_router_num_groups = Size(K::moe_router_num_groups);
+    if (m_.moe_router_num_groups.has_value()) m_.moe_router_group_topk = Size(K::moe_router_group_topk);
     m_.moe_router_enable_expert_bias = On(K::moe_router_enable_expert_bias);
     const int64_t layers = std::min(m_.num_layers, kMostLayers);
     const Value& frequency = c_.Get(K::moe_layer_freq);

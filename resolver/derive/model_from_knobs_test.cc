@@ -7,6 +7,7 @@
 #include "resolver/catalog/defaults.h"
 #include "resolver/derive/model_knobs.h"
 #include "resolver/derive/parameters.h"
+#include "resolver/derive/shape.h"
 
 namespace flightplan {
 namespace {
@@ -62,6 +63,36 @@ INSTANTIATE_TEST_SUITE_P(Models, HybridCountsAsTheModel,
                            for (char& c : name) c = c == '-' || c == '.' ? '_' : c;
                            return name;
                          });
+
+// Beside the parameters, what a forecast asks of a model.
+TEST(ModelFromKnobs, ForecastsAsTheModelWhereItsWordsSayAll) {
+  const auto catalog = Catalog::Builtin();
+  ASSERT_TRUE(catalog.ok());
+  int compared = 0;
+  Environment env;
+  env.target = Target::kMegatronBridge;
+  for (const ModelSpec& model : catalog->models()) {
+    ModelSpec unbridged = model;
+    unbridged.bridge.reset();  // whose converter says more than words do
+    std::vector<Knob> absent;
+    ModelKnobs(model, env, &absent);
+    if (!MissingModelFeatures(unbridged, env, absent).empty() || model.hybrid_layer_pattern.has_value()) continue;
+    const auto read = ModelFromKnobs(ConfigOf(model, env));
+    ASSERT_TRUE(read.ok()) << model.name << ": " << read.status();
+    const auto is = MakeShape(*read), was = MakeShape(model);
+    ASSERT_TRUE(is.ok() && was.ok()) << model.name;
+    EXPECT_EQ(is->plain_activation, was->plain_activation) << model.name;
+    EXPECT_EQ(is->gated, was->gated) << model.name;
+    EXPECT_EQ(is->router_groups, was->router_groups) << model.name;
+    EXPECT_EQ(is->router_group_topk, was->router_group_topk) << model.name;
+    EXPECT_EQ(is->expert_bias && is->is_moe(), was->expert_bias) << model.name;
+    EXPECT_EQ(is->tied, was->tied) << model.name;
+    const auto total = static_cast<double>(CountParameters(model)->counts.total_with_mtp);
+    EXPECT_NEAR(static_cast<double>(CountParameters(*read)->counts.total_with_mtp) / total, 1, 1e-3) << model.name;
+    ++compared;
+  }
+  EXPECT_GT(compared, 50);
+}
 
 TEST(ModelFromKnobs, NamesWhatIsMissing) {
   Config config = DefaultsFor(Target::kMegatronLm, kMain, kMain, false);

@@ -17,16 +17,17 @@ using K = Knob;
 struct ActivationNames {
   absl::string_view activation;
   absl::string_view function;
+  bool gated;
   std::optional<Knob> flag;  // none: a command line cannot say it
 };
 constexpr ActivationNames kActivations[] = {
-    {"swiglu", "silu", K::swiglu},
-    {"swiglu_oai", "quick_gelu", K::quick_geglu},
-    {"squared_relu", "squared_relu", K::squared_relu},
-    {"geglu", "gelu", std::nullopt},
-    {"geglu_tanh", "fast_gelu", std::nullopt},
-    {"situ_glu", "situ", std::nullopt},
-    {"relu", "relu", std::nullopt},
+    {"swiglu", "silu", true, K::swiglu},
+    {"swiglu_oai", "quick_gelu", true, K::quick_geglu},
+    {"squared_relu", "squared_relu", false, K::squared_relu},
+    {"geglu", "gelu", true, std::nullopt},
+    {"geglu_tanh", "fast_gelu", true, std::nullopt},
+    {"situ_glu", "situ", true, std::nullopt},
+    {"relu", "relu", false, std::nullopt},
 };
 
 const ActivationNames* FindActivation(absl::string_view activation) {
@@ -173,8 +174,9 @@ class Writer {
     const bool scaled = m_.rope_scaling_type == "yarn" && !m_.is_mla();
     const absl::string_view usual = m_.learned_positions.has_value() ? "learned_absolute" : scaled ? "yarn" : "rope";
     PutTwin(K::position_embedding_type, Value(m_.position_embedding_type.value_or(std::string(usual))));
-    PutTwin(K::max_position_embeddings,
-            m_.max_position_embeddings.has_value() ? Value(*m_.max_position_embeddings) : Value());
+    const std::optional<int64_t>& positions =
+        m_.max_position_embeddings.has_value() ? m_.max_position_embeddings : m_.learned_positions;
+    PutTwin(K::max_position_embeddings, positions.has_value() ? Value(*positions) : Value());
     if (m_.rotary_base.has_value()) Put(K::rotary_base, Value(static_cast<int64_t>(std::llround(*m_.rotary_base))));
     Put(K::rotary_percent, m_.rotary_percent);
     if (m_.rope_scaling_type == "llama3") {
@@ -232,6 +234,7 @@ class Writer {
     // Since 0.17 one argument holds the whole stack, MTP depths after a slash each.
     if (!Has(K::hybrid_layer_pattern)) {
       Put(K::hybrid_override_pattern, Value(*m_.hybrid_layer_pattern));
+      if (m_.mtp_num_layers.value_or(0) > 0) Put(K::mtp_hybrid_override_pattern, m_.mtp_hybrid_override_pattern);
       return;
     }
     std::string pattern = *m_.hybrid_layer_pattern;
@@ -283,6 +286,13 @@ std::vector<std::pair<Knob, Value>> ModelKnobs(const ModelSpec& model, const Env
   std::vector<std::pair<Knob, Value>> knobs = writer.Run();
   if (absent != nullptr) *absent = writer.TakeAbsent();
   return knobs;
+}
+
+absl::string_view ActivationOf(absl::string_view function, bool gated) {
+  for (const ActivationNames& names : kActivations) {
+    if (names.function == function && names.gated == gated) return names.activation;
+  }
+  return "";
 }
 
 std::vector<std::string> MissingModelFeatures(const ModelSpec& model, const Environment& env,

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "resolver/plan/environment.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/model.h"
@@ -18,6 +19,9 @@ namespace flightplan {
 // model needs and the release does not have.
 std::vector<std::pair<Knob, Value>> ModelKnobs(const ModelSpec& model, const Environment& env,
                                                std::vector<Knob>* absent = nullptr);
+
+// ModelSpec's activation by upstream's name of the function; empty: none that has a name here.
+absl::string_view ActivationOf(absl::string_view function, bool gated);
 
 // What this model needs and env's target and release do not have, one short phrase each: such a launch would build
 // another model. `absent`: what ModelKnobs found so. Empty for most models. A Megatron-Bridge launch starts from the

@@ -244,6 +244,8 @@ std::optional<ModelSpec> ChangedBy(const Config& config, const ModelSpec& model)
       model.mtp_num_layers != config.Get(mtp).integer()) {
     m().mtp_num_layers = config.Get(mtp).integer();
   }
+  // A row for each position that a sequence may reach.
+  if (model.learned_positions.has_value()) take(Knob::max_position_embeddings, &ModelSpec::learned_positions);
   // LoongForge's own file may give output weights of its own to a model that is published without.
   const Knob untie = Knob::untie_embeddings_and_output_weights;
   if (config.Given(untie) && config.Get(untie).is_bool() &&
