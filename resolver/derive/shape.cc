@@ -9,6 +9,9 @@
 namespace flightplan {
 namespace {
 
+// Megatron-Core ssm/mamba_mixer.py; no flag changes it, whatever a checkpoint says.
+constexpr int64_t kMambaChunk = 128;
+
 int64_t N(const std::optional<int64_t>& size) { return size.value_or(0); }
 
 // Attention of layer i; i == num_layers asks for the layer of an MTP depth, which is of the last one's kind.
@@ -199,7 +202,7 @@ absl::StatusOr<ModelShape> MakeShape(const ModelSpec& m) {
   s.mamba_head_dim = N(m.mamba_head_dim);
   s.mamba_state = N(m.mamba_state_dim);
   s.mamba_groups = N(m.mamba_num_groups);
-  s.mamba_chunk = std::max<int64_t>(1, m.mamba_chunk_size.value_or(128));
+  s.mamba_chunk = kMambaChunk;
 
   s.ffn = N(m.ffn_hidden_size);
   s.experts = N(m.num_moe_experts);

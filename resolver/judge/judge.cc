@@ -25,7 +25,7 @@ JudgedConfig Judge(ReadConfig read, View view) {
   judged.run = Run(std::move(read.config), env);
   AddParts(reading.parsed, env, &judged.run);
   judged.rates = std::move(read.rates);
-  WeighingInputs inputs{&read.gpu, &judged.rates, reading.parsed.unknown, &reading.parsed.others};
+  WeighingInputs inputs{&read.gpu, &judged.rates, reading.parsed.unknown, &reading.parsed.others, reading.named_model};
   inputs.fullest_alone = view == View::kVerdict;
   WeighedConfig weighed = WeighConfig(inputs, &judged.run);
   if (!read.gpu_fault.empty() && weighed.standing.missing_input == "hardware.gpu") {

@@ -100,14 +100,21 @@ void UseNamedModel(const Catalog& catalog, const Environment& env, Reading* read
   if (StackOf(env).hf_models) {  // whose tokenizer stands in the same folder
     knobs.push_back({Knob::vocab_size, Value(named.model->vocab_size), {}, Origin::kModel});
     reading->knowledge.shown.insert(Knob::vocab_size);
+    const Knob tied = Knob::share_embeddings_and_output_weights;
+    knobs.push_back({tied, Value(named.model->tie_embeddings.value_or(false)), {}, Origin::kModel});
+    reading->knowledge.shown.insert(tied);
     // The classes have no field for the stack of Mamba and its kin: the provider is given it beside them.
     if (const auto& pattern = named.model->hybrid_layer_pattern; pattern.has_value()) {
       knobs.push_back({Knob::hybrid_layer_pattern, Value(*pattern), {}, Origin::kModel});
       reading->knowledge.shown.insert(Knob::hybrid_layer_pattern);
+      if (const auto& mtp = named.model->mtp_hybrid_override_pattern; mtp.has_value()) {
+        knobs.push_back({Knob::mtp_hybrid_override_pattern, Value(*mtp), {}, Origin::kModel});
+      }
     }
   }
   parsed.knobs.insert(parsed.knobs.begin(), knobs.begin(), knobs.end());
   reading->knowledge.model_named = true;
+  reading->named_model = named.model;
   if (named.exact) return;
   reading->not_judged.push_back(
       absl::StrCat("the model's own config.json: ", Printable(parsed.hf_model), " is taken for ", named.model->name));

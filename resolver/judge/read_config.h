@@ -15,6 +15,7 @@
 #include "resolver/plan/hardware.h"
 #include "resolver/plan/intent.h"
 #include "resolver/plan/judge_question.h"
+#include "resolver/plan/model.h"
 #include "resolver/plan/reading.h"
 
 namespace flightplan {
@@ -24,12 +25,13 @@ struct Reading {
   std::string input;   // name of the input, for locations
   std::string format;  // how it was read: "argv", "shell", "bridge-yaml" ...; "knobs"
   ParseResult parsed;
-  std::vector<Argument> args;           // the words it was read from; empty for YAML and knobs
-  std::vector<std::string> not_judged;  // what the reader could not know
-  Knowledge knowledge;                  // what it shows
-  CpuBinding cpu_binding;               // that its launcher says
-  std::vector<Knob> stated;             // by the caller beside the input's text
-  bool no_launch = false;               // a script without a training command: there is nothing to judge
+  std::vector<Argument> args;              // the words it was read from; empty for YAML and knobs
+  std::vector<std::string> not_judged;     // what the reader could not know
+  Knowledge knowledge;                     // what it shows
+  CpuBinding cpu_binding;                  // that its launcher says
+  std::vector<Knob> stated;                // by the caller beside the input's text
+  const ModelSpec* named_model = nullptr;  // that the launch names, of the catalogue; null: none
+  bool no_launch = false;                  // a script without a training command: there is nothing to judge
 };
 
 // What the rates of a step's forecast rest on beside the GPU system: as in NormalizedIntent.

@@ -39,7 +39,7 @@ double StepUsOf(const WeighedModel& model, const StageLayout& stages, const Envi
 WeighingInputs InputsLike(const JudgedConfig& judged) {
   const StageLayout* const stages = judged.estimate.has_value() ? &judged.estimate->layout : nullptr;
   const ParseResult& parsed = judged.reading.parsed;
-  return {&judged.gpu,        &judged.rates, parsed.unknown,        &parsed.others,
+  return {&judged.gpu,        &judged.rates, parsed.unknown,        &parsed.others, judged.reading.named_model,
           judged.model.get(), stages,        /*fullest_alone=*/true};
 }
 

@@ -60,12 +60,20 @@ bool ExpertsComeOutEven(const ModelSpec& model, const Config& config) {
   return model.num_moe_experts.value_or(0) % ep == 0;
 }
 
+// What no knob says of a layer, the classes of the model that is named do.
+void TakeFromNamed(const ModelSpec& named, ModelSpec* model) {
+  model->norms_per_layer = named.norms_per_layer;
+  model->layernorm_no_bias = named.layernorm_no_bias;
+  if (model->qk_layernorm.value_or(false)) model->qk_layernorm_kind = named.qk_layernorm_kind;
+}
+
 // As if every value of `config` were known.
 WeighedConfig Forecast(const WeighingInputs& inputs, const GpuSystem& gpu, const Config& config,
                        const Environment& env) {
   std::optional<Knob> missing;
   auto model = ModelFromKnobs(config, &missing);
   if (!model.ok()) return Lacks(missing.has_value() ? std::string(Name(*missing)) : "", model.status().message());
+  if (inputs.named != nullptr) TakeFromNamed(*inputs.named, &*model);
   if (!ExpertsComeOutEven(*model, config)) return Lacks("", "the experts do not come out even");
   const bool known = inputs.like != nullptr && inputs.like->intent.model == *model;
   std::shared_ptr<const ModelShape> own = known ? inputs.like->intent.shape : KnownShape(*model);

@@ -50,6 +50,7 @@ struct WeighingInputs {
   const RateBasis* rates = nullptr;               // of a step's forecast; null: the catalogue's for the GPU
   absl::Span<const Knob> unread;                  // written with values that only a run would know
   const MemoryOfOthers* others = nullptr;         // as the launch says it
+  const ModelSpec* named = nullptr;               // that the launch names; null: none
   // Of another configuration of the same launch: what has stayed the same is not worked out again. Null: there is none.
   const WeighedModel* like = nullptr;
   const StageLayout* stages = nullptr;
