@@ -87,6 +87,16 @@ Launch RenderMsSwift(const RenderInput& input) {
     const absl::StatusOr<Value> usual = ValueFromJson(argument.default_json);
     if (value.is_none() || (usual.ok() && SameWords(*usual, value))) continue;
     launch.words.push_back(words.At(knob));
+    if (knob == K::fp16 && value.truthy()) {  // one word for both switches, of which the other is on by itself
+      words.Word("--torch_dtype");
+      words.Word("float16");
+      // Beside it gradients would be added up in 16 bits.
+      if (!input.config.Given(K::grad_reduce_in_fp32) && !input.config.Given(K::accumulate_allreduce_grads_in_fp32)) {
+        words.Word("--accumulate_allreduce_grads_in_fp32");
+        words.Word("true");
+      }
+      continue;
+    }
     words.Word(absl::StrCat("--", argument.name));
     if (!value.is_list()) {
       words.Word(WordOf(value));

@@ -19,14 +19,9 @@ using K = Knob;
 constexpr absl::string_view kActor = "actor_rollout_ref.actor.";
 
 // What verl or the launch's other words say; the model stands in its folder.
-constexpr K kElsewhere[] = {K::variable_seq_lengths,
-                            K::bf16,
-                            K::fp16,
-                            K::launch_num_gpus,
-                            K::micro_batch_size,
-                            K::global_batch_size,
-                            K::seq_length,
-                            K::grad_reduce_in_fp32};
+constexpr K kElsewhere[] = {
+    K::variable_seq_lengths, K::bf16,       K::mtp_num_layers,     K::fp16, K::launch_num_gpus, K::micro_batch_size,
+    K::global_batch_size,    K::seq_length, K::grad_reduce_in_fp32};
 
 // Where a field of a config class is added; empty: nowhere.
 std::string AddedAt(Knob knob) {
@@ -132,6 +127,14 @@ Launch RenderVerl(const RenderInput& input) {
       words.Line(absl::StrCat("trainer.n_gpus_per_node=", nodes.gpus));
     }
     WriteBatch(input.config, &words, &launch);
+    if (input.config.Get(K::fp16).truthy()) {
+      launch.words.push_back(words.At(K::fp16));
+      words.Line(absl::StrCat(kActor, "megatron.dtype=float16"));
+    }
+    if (input.config.Get(K::mtp_num_layers).truthy()) {
+      launch.words.push_back(words.At(K::mtp_num_layers));
+      words.Line("actor_rollout_ref.model.mtp.enable=True");
+    }
   }
   WriteKnobs(input, whole, &words, &launch);
   words.Finish();
