@@ -42,6 +42,9 @@ void SetModel(const NormalizedIntent& intent, std::vector<Knob>* absent, Config*
       config->Set(knob, value, Origin::kModel);
     }
   }
+  for (const Knob knob : StackOf(intent.env).left_off) {
+    if (config->origin(knob) == Origin::kModel) config->Set(knob, Value(), Origin::kModel);
+  }
   if (file == nullptr) return;
   config->Set(Knob::model_family, Value(file->type), Origin::kModel);
   for (const auto& [knob, argument] : file->arguments) config->Set(knob, argument.value, Origin::kModel);

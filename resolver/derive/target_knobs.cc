@@ -1,10 +1,12 @@
 #include "resolver/derive/target_knobs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
 #include "resolver/catalog/bridge_fields.h"
+#include "resolver/catalog/defaults.h"
 #include "resolver/catalog/precision_recipes.h"
 #include "resolver/plan/stack.h"
 
@@ -37,6 +39,7 @@ constexpr Pair kTwins[] = {
     // The recipe's fields, which Bridge copies over the model's and DDP's.
     {K::grad_reduce_in_fp32, K::mixed_precision_grad_reduce_in_fp32},
     {K::fp8_param_gather, K::mixed_precision_fp8_param_gather},
+    {K::fp4_param_gather, K::mixed_precision_fp4_param_gather},
     {K::reuse_grad_buf_for_mxfp8_param_ag, K::mixed_precision_reuse_grad_buf_for_mxfp8_param_ag},
     {K::first_last_layers_bf16, K::mixed_precision_first_last_layers_bf16},
     {K::num_layers_at_start_in_bf16, K::mixed_precision_num_layers_at_start_in_bf16},
@@ -118,7 +121,13 @@ void UseBridgeNames(Config* config) {
   NameOverlap(config);
 }
 
-void WriteForBridge(Config* config) {
+void WriteForBridge(const Environment& env, Config* config) {
+  // What the recipe will set is a change of the stack's own, from the class's default.
+  for (const Pair& pair : kTwins) {
+    if (config->origin(pair.canonical) != Origin::kUpstream) continue;
+    const Config& defaults = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
+    config->Set(pair.canonical, defaults.Get(pair.canonical), Origin::kDefault);
+  }
   bool overlap = false;
   for (const Pair& pair : kCommOverlap) overlap |= Copy(pair.canonical, pair.target, config);
   if (overlap && config->origin(K::comm_overlap_configured) == Origin::kDefault) {
@@ -205,9 +214,23 @@ void UseCommandLineNames(Config* config) {
 Config WriteForTarget(Config config, const Environment& env) {
   const Stack& stack = StackOf(env);
   if (stack.command_line) WriteForCommandLine(&config);
-  if (stack.container) WriteForBridge(&config);
+  if (stack.container) WriteForBridge(env, &config);
   UseTargetNames(env.target, &config);
   return config;
+}
+
+std::vector<std::pair<Knob, Value>> SetByPrecisionRecipe(const Config& config) {
+  const bool named = config.Given(K::mixed_precision_recipe) && config.Get(K::mixed_precision_recipe).is_text();
+  const absl::string_view name = named ? config.Get(K::mixed_precision_recipe).text() : PrecisionRecipe(config);
+  const PrecisionConfig* const recipe = name.empty() ? nullptr : FindPrecisionRecipe(name);
+  std::vector<std::pair<Knob, Value>> set;
+  if (recipe == nullptr) return set;
+  for (const auto& [field, value] : *recipe) {
+    const auto* const twin =
+        std::find_if(std::begin(kTwins), std::end(kTwins), [f = field](const Pair& pair) { return pair.target == f; });
+    if (twin != std::end(kTwins)) set.emplace_back(twin->canonical, value);
+  }
+  return set;
 }
 
 void UseTargetNames(Target target, Config* config) {

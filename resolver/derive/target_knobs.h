@@ -17,6 +17,9 @@ namespace flightplan {
 // stays. What comes out is judged and rendered as it is.
 Config WriteForTarget(Config config, const Environment& env);
 
+// The fields of the model and of DDP that Megatron-Bridge's mixed-precision recipe of this precision sets by itself.
+std::vector<std::pair<Knob, Value>> SetByPrecisionRecipe(const Config& config);
+
 // The last step of it, enough for a finished typed configuration: adds the target's own name beside a knob that was
 // given under the config class's. Never for overrides or flags that somebody wrote.
 void UseTargetNames(Target target, Config* config);

@@ -69,6 +69,7 @@ DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start,
   decide::DecideBatch(d);
   decide::DecidePipeline(d);
   decide::DecideOptimizer(d);
+  decide::ExpectPrecisionRecipe(d);
   decide::DecideRouter(d);
   decide::DecideDispatcher(d);
   decide::DecideRecompute(d);

@@ -63,6 +63,11 @@ class Deliberation {
   bool Choose(Knob knob, Value value, Why why);
   // Sets a companion of a decided knob without a reason of its own beyond "goes with".
   bool Follow(Knob knob, Value value, Knob leader, absl::string_view rule_id, absl::string_view why);
+  // What the stack will set by itself, so that later topics count on it: nothing that was decided, asked for or
+  // written.
+  void Expect(Knob knob, Value value) {
+    if (origin(knob) == Origin::kDefault) plan_->config.Set(knob, std::move(value), Origin::kUpstream);
+  }
   // Records that the caller's value stands, with what would have been chosen instead.
   void Respect(Knob knob, absl::string_view rule_id, std::string reason,
                const std::vector<absl::string_view>& citations = {}, std::vector<Alternative> alternatives = {});
@@ -92,6 +97,7 @@ bool WillOverlapExperts(const Deliberation& d);
 // The topics, in the order in which they run (decide.cc).
 void DecideSizes(Deliberation& d);
 void DecidePrecision(Deliberation& d);
+void ExpectPrecisionRecipe(Deliberation& d);  // after those that may decide one of its fields
 void DecideBatch(Deliberation& d);
 void DecidePipeline(Deliberation& d);
 void DecideOptimizer(Deliberation& d);

@@ -1,7 +1,10 @@
 // The knobs that spell the precision the caller asked for. Precision itself is never changed: where the GPU's usual
 // recipe is another one, an A/B is suggested.
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "resolver/derive/fp8_recipes.h"
+#include "resolver/derive/target_knobs.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 
@@ -41,6 +44,11 @@ void DecidePrecision(Deliberation& d) {
     if (f.blackwell) ab.companions = {{K::fp8, Value(Fp8RecipeOf(Precision::kMxfp8)->format)}};
     d.SuggestAb(std::move(ab));
   }
+}
+
+void ExpectPrecisionRecipe(Deliberation& d) {
+  if (!d.stack.container) return;
+  for (auto& [knob, value] : SetByPrecisionRecipe(d.config())) d.Expect(knob, std::move(value));
 }
 
 }  // namespace flightplan::decide

@@ -26,6 +26,9 @@ constexpr Phase kPhases[] = {
 // swift/cli/_megatron/main.py:6; export trains nothing.
 constexpr absl::string_view kCommands[] = {"megatron sft", "megatron pt", "megatron rlhf"};
 
+// No argument of its sets it, and what its extra keywords reach is the model's config class, not the optimizer's.
+constexpr Knob kLeftOff[] = {Knob::overlap_cpu_optimizer_d2h_h2d};
+
 bool IsLaunch(absl::string_view script, absl::Span<const Argument>) {
   return std::find(std::begin(kCommands), std::end(kCommands), script) != std::end(kCommands);
 }
@@ -43,6 +46,7 @@ const Stack kMsSwiftStack = {
     .before_word = "--",
     .hf_models = true,
     .adapters = true,
+    .left_off = kLeftOff,
     .marks = {.order = 0, .launch = IsLaunch},
     .releases = kReleases,
     .core_release = [](int release) { return release == kMain ? kRecommendedCore : release; },

@@ -25,6 +25,9 @@ constexpr Phase kPhases[] = {
     Phase::kBuild, Phase::kMesh,  Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
 };
 
+// Prediction layers, unless a launch asks for them in a word of verl's own (verl/utils/megatron_utils.py:1819).
+constexpr Knob kLeftOff[] = {Knob::mtp_num_layers};
+
 constexpr absl::string_view kCommands[] = {
     "-m verl.trainer.main_ppo", "-m verl.experimental.one_step_off_policy.main_ppo",
     "-m verl.experimental.fully_async_policy.fully_async_main", "-m verl.experimental.transfer_queue.main_ppo"};
@@ -51,6 +54,7 @@ const Stack kVerlStack = {
     .before_word = "actor_rollout_ref.actor.",
     .hf_models = true,
     .adapters = true,
+    .left_off = kLeftOff,
     .marks = {.order = 0, .launch = IsLaunch},
     .releases = kReleases,
     .core_release = [](int release) { return release == kMain ? kPinnedCore : release; },
