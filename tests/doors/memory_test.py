@@ -53,6 +53,20 @@ class Memory(unittest.TestCase):
         self.assertRegex(page, r"optimizer state take at least [0-9.]+ GiB of 79\.6 GiB")
         self.assertEqual(self.memory(LARGE, *ON_8, code=FINDINGS)["fit"], "FIT_VERDICT_DOES_NOT_FIT")
 
+    def test_what_makes_room_is_offered_and_not_done(self):
+        done = subprocess.run([FLIGHTPLAN, "resolve", "--model", "deepseek-v3", "--gpu", "h100-sxm", "--gpus", "1024", "--tp", "2",
+                               "--pp", "8", "--vpp", "4", "--ep", "64", "--format", "shell"], capture_output=True, text=True, timeout=60)
+        out, err = self.run_on("fix", done.stdout, "--gpu", "h100-sxm", "--gpus", "1024")
+        self.assertEqual(out, "")
+        self.assertIn("launch.sh: nothing to repair\nmemory is tight; to make room:\n", err)
+        self.assertRegex(err, r"with the fix: step \+\d+ %, \d+ -> \d+ GiB")
+
+    def test_the_page_says_whose_rates_the_step_rests_on(self):
+        for gpu, assumed in (("h100-sxm", True), ("h800-sxm", False)):
+            page, _ = self.run_on("validate", SMALL, "--gpu", gpu, "--gpus", "8", "--set", "vocab_size=32000")
+            self.assertEqual("assumed  GPU rates of a recorded H100 80GB HBM3, driver " in page, assumed, page)
+            self.assertNotIn("evidence.recorded-profile", page)
+
     def test_a_knob_beside_the_text_is_judged_and_marked(self):
         page, _ = self.run_on("validate", SMALL, *ON_8, "--set", "vocab_size=32000")
         first = page.splitlines()[0]
