@@ -65,6 +65,12 @@ void TakeFromNamed(const ModelSpec& named, ModelSpec* model) {
   model->norms_per_layer = named.norms_per_layer;
   model->layernorm_no_bias = named.layernorm_no_bias;
   if (model->qk_layernorm.value_or(false)) model->qk_layernorm_kind = named.qk_layernorm_kind;
+  if (named.attention == "gqa+block-sparse" && model->attention == "gqa" && named.num_layers == model->num_layers) {
+    model->attention = named.attention;
+    model->index_n_heads = named.index_n_heads;
+    model->index_head_dim = named.index_head_dim;
+    model->num_indexer_layers = named.num_indexer_layers;
+  }
 }
 
 // As if every value of `config` were known.

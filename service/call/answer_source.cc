@@ -63,7 +63,7 @@ struct ValidateRpc {
   static constexpr char kKind = 'V';
   static constexpr absl::string_view kName = "ValidateConfig";
   static prometheus::Histogram* Stage(const Metrics& metrics) { return metrics.stage_validate; }
-  static constexpr bool kRestsOnEvidence = false;  // a judgement rests on no measurement
+  static constexpr bool kRestsOnEvidence = false;  // on no reported run; profiles are in the revision
   static absl::Status Run(const ResolverBackend& backend, const Request& request, const EvidenceSnapshot&,
                           ConfigAnswer* answer) {
     return backend.AnswerValidate(request, answer);
