@@ -123,7 +123,8 @@ std::vector<Judgement::Diagnostic> Diagnostics(const Document& document, const v
   const Spelling spelling = TargetSpelling(response.config(), response.target());
   std::vector<Judgement::Diagnostic> all;
   for (const v1::Finding& finding : response.findings()) {
-    if (finding.rule_id() == kNotRead) continue;
+    // What a forecast rests on is no matter of the text.
+    if (finding.rule_id() == kNotRead || finding.area() == "evidence") continue;
     all.push_back({finding.rule_id(),
                    DiagnosticJson(RangeOf(finding, document, lines), SeverityOf(finding.severity()), finding.rule_id(),
                                   MessageOf(finding, spelling), SourceLink(finding.source().text()))});
