@@ -159,7 +159,7 @@ class Reader {
                                           knobs_.Size(K::pipeline_model_parallel_size) > 1);
     }
     // Prediction layers are left out unless they are asked for (verl/utils/megatron_utils.py:1819).
-    if (words_.Bool("actor_rollout_ref.model.mtp.enable", false) == std::optional<bool>(false)) {
+    if (words_.Bool(absl::StrCat(kVerlPredictionLayers, "enable"), false) == std::optional<bool>(false)) {
       knobs_.Force(K::mtp_num_layers, Value());
     }
   }

@@ -209,5 +209,22 @@ TEST(RenderVerl, WritesALaunchThatItReadsAgain) {
   }
 }
 
+TEST(RenderVerl, PredictionLayersOfThePlanAreAskedFor) {
+  Environment env = Env();
+  env.world_size = 16;
+  env.gpus_per_node = 8;
+  Config config = DefaultsFor(env.target, env.core_release, kMain, /*mla=*/false);
+  config.Set(K::seq_length, 4096, Origin::kCaller);
+  config.Set(K::micro_batch_size, 1, Origin::kCaller);
+  config.Set(K::global_batch_size, 96, Origin::kCaller);
+  EXPECT_FALSE(absl::StrContains(RenderVerl({config, env, EnvVars()}).text, "mtp"));
+  config.Set(K::mtp_num_layers, 1, Origin::kModel);
+  const Launch launch = RenderVerl({config, env, EnvVars()});
+  EXPECT_TRUE(absl::StrContains(launch.text, "actor_rollout_ref.model.mtp.enable_train=True")) << launch.text;
+  std::vector<Argument> args;
+  for (const std::string& word : launch.argv) args.push_back({word, {static_cast<int>(args.size()), 0, 0}});
+  EXPECT_EQ(Final(ParseVerl(args, env), K::mtp_num_layers), std::nullopt);  // not taken away: the model's own
+}
+
 }  // namespace
 }  // namespace flightplan

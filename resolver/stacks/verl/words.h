@@ -47,6 +47,10 @@ class VerlWords {
   bool clear_ = true;
 };
 
+// What says whether a model's prediction layers are built and trained, each word of it "enable", "enable_train" ...
+// (verl/workers/config/model.py:141).
+inline constexpr absl::string_view kVerlPredictionLayers = "actor_rollout_ref.model.mtp.";
+
 // What says which adapters are trained (verl/trainer/config/ppo_megatron_trainer.yaml:40); a rank of 0: none.
 struct VerlAdapterKey {
   absl::string_view path;

@@ -78,6 +78,17 @@ void WriteKnobs(const RenderInput& input, bool whole, LaunchWriter* words, Launc
   }
 }
 
+// verl leaves out a model's prediction layers unless it is told to build and to train them; how many there are stands
+// in the model's folder.
+void WritePredictionLayers(const Config& config, LaunchWriter* words, Launch* launch) {
+  const Value& layers = config.Get(K::mtp_num_layers);
+  if (!layers.is_int() || layers.integer() == 0) return;
+  for (const absl::string_view word : {"enable", "enable_train"}) {
+    launch->words.push_back(words->At(K::mtp_num_layers));
+    words->Line(absl::StrCat(kVerlPredictionLayers, word, "=True"));
+  }
+}
+
 // Answers of one prompt, which GRPO compares: as many as the samples of a step can be cut into.
 constexpr int64_t kMostAnswers = 8;
 // The longest prompt (verl/trainer/config/data/legacy_data.yaml); the answer has the rest of the plan's length.
@@ -131,10 +142,7 @@ Launch RenderVerl(const RenderInput& input) {
       launch.words.push_back(words.At(K::fp16));
       words.Line(absl::StrCat(kActor, "megatron.dtype=float16"));
     }
-    if (input.config.Get(K::mtp_num_layers).truthy()) {
-      launch.words.push_back(words.At(K::mtp_num_layers));
-      words.Line("actor_rollout_ref.model.mtp.enable=True");
-    }
+    WritePredictionLayers(input.config, &words, &launch);
   }
   WriteKnobs(input, whole, &words, &launch);
   words.Finish();
