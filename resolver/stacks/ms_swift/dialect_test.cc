@@ -228,5 +228,17 @@ TEST(ParseMsSwift, ReadsMoreWordsInAsMuchMoreTime) {
   EXPECT_LT(many, 40 * few) << 1e3 * many << " ms, " << 1e3 * few << " ms";
 }
 
+TEST(RenderMsSwift, HalfPrecisionIsReadAgainAsHalfPrecisionAlone) {
+  const Environment env = Env();
+  Config config = DefaultsFor(env.target, env.core_release, kMain, /*mla=*/false);
+  config.Set(K::fp16, true, Origin::kCaller);
+  config.Set(K::bf16, false, Origin::kUpstream);
+  std::vector<Argument> args;
+  for (const std::string& word : RenderMsSwift({config, env, EnvVars()}).argv) args.push_back({word, {}});
+  const ParseResult again = ParseMsSwift(args, env);
+  EXPECT_EQ(Final(again, K::fp16), Value(true));
+  EXPECT_EQ(Final(again, K::bf16), Value(false));
+}
+
 }  // namespace
 }  // namespace flightplan
