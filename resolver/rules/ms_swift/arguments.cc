@@ -17,6 +17,7 @@ using F = const Facts&;
 // swift/megatron/model/utils.py:58-68: what the model's own configuration leaves of the arguments.
 void FitToModel(Editor& e) {
   const Facts& f = e.facts();
+  if (!f.on(K::num_layers) && f.none(K::hybrid_layer_pattern)) return;  // it stands in the model's folder alone
   const bool swiglu = f.on(K::gated_linear_unit) && f.is(K::activation_func, "silu");
   const bool experts = f.set(K::num_moe_experts);
   if (!swiglu && !f.on(K::add_bias_linear) && f.on(K::bias_activation_fusion)) e.Set(K::bias_activation_fusion, false);
@@ -164,7 +165,7 @@ const Rule kRules[] = {
      .kind = Kind::kChange,
      .at = {Phase::kModel, 0},
      .source = "ms-swift:swift/megatron/model/utils.py:63",
-     .reads = {K::bias_activation_fusion, K::bias_dropout_fusion, K::num_moe_experts},
+     .reads = {K::bias_activation_fusion, K::bias_dropout_fusion, K::num_moe_experts, K::num_layers},
      .change = FitToModel},
 };
 
