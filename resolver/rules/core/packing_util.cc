@@ -21,4 +21,8 @@ void HandOnTypes(Editor& editor) {
   editor.Fill(K::optimizer_use_distributed_optimizer, f.on(K::use_distributed_optimizer));
 }
 
+void VaryLengths(Editor& editor) {
+  if (!editor.facts().on(K::variable_seq_lengths)) editor.Set(K::variable_seq_lengths, true);
+}
+
 }  // namespace flightplan

@@ -11,5 +11,7 @@ bool OverlapsTensorParallel(const Facts& facts);
 // Change of a trainer that builds the config classes by itself: it hands the types on, and that the optimizer is
 // distributed.
 void HandOnTypes(Editor& editor);
+// Change of a trainer that packs: it gives the classes variable_seq_lengths, whatever is said.
+void VaryLengths(Editor& editor);
 
 }  // namespace flightplan
