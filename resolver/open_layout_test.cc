@@ -138,6 +138,21 @@ TEST(OpenLayout, HasThePlanWithRoomAsItsFix) {
   EXPECT_NEAR(100 * (after / now - 1), slower, 0.1) << searched;
 }
 
+// The other plan's stages are not split as the chosen one's are.
+TEST(OpenLayout, HasARoomyPlanWithoutTheSplitOfTheChosen) {
+  v1::ResolveConfigRequest request = Training("llama-3.1-70b", "h100-sxm", 64, 4096, 512);
+  request.mutable_target()->set_version("0.15");
+  request.mutable_layout()->set_micro_batch_size(2);
+  const v1::ResolveConfigResponse response = Resolved(request);
+  ASSERT_TRUE(response.layout().sizes().has_pipeline_model_parallel_layout());
+  const v1::Finding* const marginal = FindFinding(response.findings(), "fit.memory-marginal");
+  ASSERT_TRUE(marginal != nullptr);
+  ASSERT_EQ(marginal->fixes_size(), 1);
+  v1::ResolveConfigRequest fixed = request;
+  Apply(marginal->fixes(0), &fixed);
+  EXPECT_EQ(Resolved(fixed).estimate().fit(), v1::FIT_VERDICT_FITS) << marginal->fixes(0).ShortDebugString();
+}
+
 TEST(OpenLayout, KeepsTheGivenSizes) {
   v1::ResolveConfigRequest request = QwenOnSixteen();
   request.mutable_layout()->set_tensor_model_parallel_size(2);

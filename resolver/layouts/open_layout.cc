@@ -70,6 +70,16 @@ Patch ChosenSizes(const NormalizedIntent& question, const ResolvedPlan& plan) {
   return sizes;
 }
 
+// Those of another plan, to stand over the chosen one's: its stages do not follow the chosen one's split.
+Patch OtherSizes(const NormalizedIntent& question, const ResolvedPlan& chosen, const ResolvedPlan& other) {
+  Patch sizes = ChosenSizes(question, other);
+  if (chosen.intent.layout.pipeline_model_parallel_layout.has_value() &&
+      !other.intent.layout.pipeline_model_parallel_layout.has_value()) {
+    sizes.push_back({Knob::pipeline_model_parallel_layout, "", Value()});
+  }
+  return sizes;
+}
+
 }  // namespace
 
 absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const EvidenceSnapshot& evidence) {
@@ -120,7 +130,7 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
     const auto roomy = std::find_if(chosen, answers.plans.end(),
                                     [](const PlanAnswer& plan) { return plan.plan.estimate.fit == FitVerdict::kFits; });
     if (roomy != answers.plans.end()) {
-      chosen->plan.roomy = ChosenSizes(intent, roomy->plan);
+      chosen->plan.roomy = OtherSizes(intent, chosen->plan, roomy->plan);
       chosen->plan.roomy_text = absl::StrCat(LayoutText(roomy->sizes, moe), ", ", Against(*chosen, *roomy));
     }
   }
