@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/rules/all_to_all.h"
 #include "resolver/rules/nvshmem.h"
 #include "resolver/rules/rule.h"
 
@@ -149,7 +150,7 @@ const Rule kRules[] = {
                   absl::StrContains(f.env().gpu_name, "GB200");
          },
      .needs = "HybridEP of that time runs into its all-gather timeout on GB200 unless CUDA graphs are on",
-     .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}}},
+     .fix = [](F f) { return std::vector<Patch>{ToAllToAll(f)}; }},
     {.id = "field.hybridep-domain-unset",
      .area = "field-report",
      .kind = Kind::kWarning,
@@ -330,7 +331,7 @@ const Rule kRules[] = {
          },
      .needs =
          "the backend alone does nothing: the dispatcher is built by moe_token_dispatcher_type, which must be flex",
-     .fixes = {{{K::moe_token_dispatcher_type, "flex"}}}},
+     .fixes = {{{K::moe_token_dispatcher_type, "flex"}}, {{K::moe_flex_dispatcher_backend, kUnset}}}},
     {.id = "field.whole-iteration-graph-dropless",
      .area = "field-report",
      .kind = Kind::kWarning,

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/derive/fp8_recipes.h"
+#include "resolver/rules/all_to_all.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -24,6 +25,14 @@ bool OlderThan(F f, int major, int minor) {
 }
 // The NVLink domain is larger than one node: a rack of GB200, GB300 or their successors.
 bool RackScale(F f) { return f.env().gpus_per_node > 0 && f.env().nvlink_domain_gpus > f.env().gpus_per_node; }
+
+// LoongForge's guide knows no HybridEP.
+std::vector<Patch> OffDeepEp(F f) {
+  std::vector<Patch> fixes;
+  if (!f.fork()) fixes.push_back({Assign(K::moe_flex_dispatcher_backend, "hybridep")});
+  fixes.push_back(ToAllToAll(f));
+  return fixes;
+}
 
 std::vector<Patch> OlderRecipe(F f) {
   if (f.env().cc_major >= 9) return {{Assign(K::fp8_recipe, "blockwise")}, {Assign(K::fp8_recipe, "tensorwise")}};
@@ -121,13 +130,9 @@ const Rule kRules[] = {
      .source = "as Megatron-Bridge:src/megatron/bridge/training/flex_dispatcher_backend.py:100 has it",
      .reads = {K::moe_flex_dispatcher_backend, K::moe_token_dispatcher_type},
      .reads_env = {"gpu"},
-     .when =
-         [](F f) {
-           return !f.container() && FlexWith(f, "deepep") &&
-                  (absl::StrContains(f.env().gpu_name, "GB200") || absl::StrContains(f.env().gpu_name, "GB300"));
-         },
+     .when = [](F f) { return !f.container() && FlexWith(f, "deepep") && RackOfGraceBlackwell(f); },
      .needs = "DeepEP does not run on GB200 and GB300; HybridEP does",
-     .fixes = {{{K::moe_flex_dispatcher_backend, "hybridep"}}, {{K::moe_token_dispatcher_type, "alltoall"}}}},
+     .fix = OffDeepEp},
     {.id = "gpu-gate.flex-needs-nvlink",
      .area = "gpu-gate",
      .at = {Phase::kHardware, 111},
@@ -140,7 +145,7 @@ const Rule kRules[] = {
                   f.env().gpus_per_node > 1;
          },
      .needs = "DeepEP and HybridEP move tokens over NVLink, which this GPU does not have",
-     .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}}},
+     .fix = [](F f) { return std::vector<Patch>{ToAllToAll(f)}; }},
     {.id = "env.hybridep.ep-over-72",
      .area = "env",
      .at = {Phase::kHardware, 120},

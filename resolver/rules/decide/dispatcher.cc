@@ -313,13 +313,15 @@ Finding BackendWithoutFlex(D d) {
                               ", moe_token_dispatcher_type=", d.value(K::moe_token_dispatcher_type).ToText());
   finding.needs = "the backend alone does nothing: moe_token_dispatcher_type must be flex";
   finding.source = "Megatron-LM:megatron/core/transformer/moe/token_dispatcher.py";
-  finding.fixes = {{{K::moe_token_dispatcher_type, "", Value("flex")}}};
+  finding.fixes = {{{K::moe_token_dispatcher_type, "", Value("flex")}},
+                   {{K::moe_flex_dispatcher_backend, "", Value()}}};
   return finding;
 }
 
 // The backend for a flex dispatcher that was asked for. Left open, upstream's default is deepep, also where it cannot
 // run.
 absl::string_view BackendForFabric(D d) {
+  if (d.pinned(K::moe_enable_deepep) && d.on(K::moe_enable_deepep)) return "deepep";  // its old word
   const bool known = d.intent.env.capabilities_known;
   const bool hybridep = HybridepRuns(d) && (!known || d.f.hybridep);
   const bool deepep = DeepepRuns(d) && (!known || d.f.deepep);

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/rules/all_to_all.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -39,6 +40,12 @@ std::vector<Patch> KeepKnown(F f, Knob knob, const absl::string_view (&names)[N]
     if (Known(item, names)) kept.push_back(item);
   }
   return {{Assign(knob, Value(std::move(kept)))}};
+}
+
+// DeepEP, or all-to-all where that does not run.
+std::vector<Patch> ToWhatTheForkHas(F f) {
+  if (RackOfGraceBlackwell(f)) return {ToAllToAll(f)};
+  return {{Assign(K::moe_flex_dispatcher_backend, Value()), Assign(K::moe_enable_deepep, true)}};
 }
 
 const Rule kRules[] = {
@@ -77,10 +84,11 @@ const Rule kRules[] = {
      .at = {Phase::kLoongForge, 612},
      .source = "LoongForge:docs/source/get_started/optimization_guide.md:129",
      .reads = {K::moe_flex_dispatcher_backend},
+     .reads_env = {"gpu"},
      .when =
          [](F f) { return f.set(K::moe_flex_dispatcher_backend) && !f.is(K::moe_flex_dispatcher_backend, "deepep"); },
      .needs = "the fork's flex dispatcher has DeepEP alone, chosen with moe_enable_deepep",
-     .fixes = {{{K::moe_flex_dispatcher_backend, kUnset}, {K::moe_enable_deepep, true}}}},
+     .fix = ToWhatTheForkHas},
     {.id = "lf.doc-fused-ce",
      .area = "fusion",
      .kind = Kind::kInfo,
