@@ -1,9 +1,6 @@
 #include "resolver/stacks/ms_swift/dialect.h"
 
-#include <time.h>
-
 #include <algorithm>
-#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
-#include "resolver/base/work.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/plan/stack.h"
 #include "resolver/stacks/ms_swift/arguments.h"
@@ -205,27 +201,6 @@ TEST(RenderMsSwift, WritesALaunchThatItReadsAgain) {
   EXPECT_EQ(Final(again, K::expert_model_parallel_size), Value(8));
   EXPECT_EQ(Final(again, K::overlap_moe_expert_parallel_comm), Value(true));
   EXPECT_EQ(Final(again, K::recompute_granularity), Value());
-}
-
-double Seconds(int words) {
-  std::vector<Argument> args(static_cast<size_t>(words), {"--recomue", {}, false});
-  timespec begin{}, end{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-  ParseMsSwift(args, Env());
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
-  return static_cast<double>(end.tv_sec - begin.tv_sec) + 1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec);
-}
-
-// Each unknown one once looked through all that are written: sixteen times as many took a hundred times as long.
-TEST(ParseMsSwift, ReadsMoreWordsInAsMuchMoreTime) {
-  const Work work(1);
-  Work::Spend(1);  // no name is looked for that is near to an unknown one
-  double few = 1e9, many = 1e9;
-  for (int i = 0; i < 5; ++i) {
-    few = std::min(few, Seconds(256));
-    many = std::min(many, Seconds(4096));
-  }
-  EXPECT_LT(many, 40 * few) << 1e3 * many << " ms, " << 1e3 * few << " ms";
 }
 
 TEST(RenderMsSwift, HalfPrecisionIsReadAgainAsHalfPrecisionAlone) {
