@@ -168,7 +168,7 @@ std::string FindingsLists(const Comparison& comparison, bool all, const Terminal
     }
     if (findings.empty()) continue;
     absl::StrAppend(&out, "\n", terminal.Paint(absl::StrCat("findings of ", in_a ? "A" : "B", " alone"), Style::kBold),
-                    "   ", CountText(findings, 0), "\n", FindingsText(findings, FlagSpelling(), all, terminal));
+                    "   ", CountText(findings, 0), "\n", FindingsText(findings, FlagSpelling({}), all, terminal));
   }
   if (out.empty()) {
     return absl::StrCat("\nthe same ", comparison.common_findings,

@@ -42,7 +42,7 @@ void PrintRule(const v1::RuleInfo& rule, Context& context) {
   Append(rule.kind() == "error" || rule.kind() == "warning" ? "needs" : "does", rule.text(), context);
   Append("verdict", WordFor(kVerdicts, rule.verdict()), context);
   Append("looks at", absl::StrJoin(rule.reads(), ", "), context);
-  for (const v1::Fix& fix : rule.fixes()) Append("fix", FixText(fix, FlagSpelling()), context);
+  for (const v1::Fix& fix : rule.fixes()) Append("fix", FixText(fix, FlagSpelling({})), context);
   Append("Core", rule.core_releases(), context);
   Append("Bridge", rule.bridge_releases(), context);
   if (const RuleExample* const example = FindRuleExample(rule.id()); example != nullptr) {

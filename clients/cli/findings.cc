@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -91,9 +93,16 @@ std::string FindingText(const v1::Finding& finding, const Spelling& spelling, bo
   return out;
 }
 
+// None, behind the question's own words: --unset alone would only take back its --set and leave the knob open.
+std::string NoneOver(const std::string& knob) {
+  if (knob == "virtual_pipeline_model_parallel_size") return "--vpp 1";
+  if (knob == "pipeline_model_parallel_layout") return absl::StrCat("--pipeline-layout '' --unset ", knob);
+  return absl::StrCat("--set ", knob, "=null");
+}
+
 }  // namespace
 
-Spelling FlagSpelling() {
+Spelling FlagSpelling(const Entries& config) {
   static constexpr std::pair<absl::string_view, absl::string_view> kFlags[] = {
       {"tensor_model_parallel_size", "--tp"},
       {"pipeline_model_parallel_size", "--pp"},
@@ -105,8 +114,14 @@ Spelling FlagSpelling() {
       {"pipeline_model_parallel_layout", "--pipeline-layout"},
       {"global_batch_size", "--gbs"},
       {"seq_length", "--seq"}};
-  const auto spell = [](const std::string& knob, const v1::KnobValue& value) {
-    if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) return absl::StrCat("--unset ", knob);
+  std::set<std::string> said;
+  for (const v1::ConfigEntry& entry : config) {
+    if (entry.origin() == v1::CONFIG_ORIGIN_CALLER) said.insert(entry.name());
+  }
+  const auto spell = [said = std::move(said)](const std::string& knob, const v1::KnobValue& value) {
+    if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) {
+      return said.count(knob) > 0 ? NoneOver(knob) : absl::StrCat("--unset ", knob);
+    }
     for (const auto& [name, flag] : kFlags) {
       if (knob == name) return absl::StrCat(flag, " ", ShellQuote(ValueText(value)));
     }

@@ -18,8 +18,9 @@ using doors::TargetSpelling;
 using doors::ValueText;
 using Changes = google::protobuf::RepeatedPtrField<v1::EffectiveChange>;
 
-// For resolve: --tp 4, --set recompute_method=uniform, --unset KNOB, --env NAME=VALUE.
-Spelling FlagSpelling();
+// For resolve: --tp 4, --set recompute_method=uniform, --unset KNOB, --env NAME=VALUE; behind the words of the
+// question. `config`: the answer's, which shows what the question says.
+Spelling FlagSpelling(const Entries& config);
 
 // "2 errors, 1 warning, 3 silent changes"; "no findings".
 std::string CountText(const Findings& findings, int silent_changes);

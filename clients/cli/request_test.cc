@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_split.h"
+#include "clients/cli/findings.h"
 #include "flightplan/v1/resolver_service.pb.h"
 
 namespace flightplan::cli {
@@ -122,6 +124,34 @@ TEST(Pins, UnsetTakesBackAnEarlierSet) {
   ASSERT_TRUE(
       Build(With({"--set", "moe_shared_expert_overlap=true", "--unset", "moe_shared_expert_overlap"}), &request).ok());
   EXPECT_EQ(request.pinned_knobs_size(), 0);
+}
+
+// A fix that sets None holds behind the question's own words, which --unset would only take back.
+TEST(Pins, AFixOfNoneIsReadAsNoneBehindTheWordsOfTheQuestion) {
+  v1::ResolveConfigResponse answer;
+  for (const char* const knob :
+       {"recompute_granularity", "virtual_pipeline_model_parallel_size", "pipeline_model_parallel_layout"}) {
+    v1::ConfigEntry* const entry = answer.add_config();
+    entry->set_name(knob);
+    entry->set_origin(v1::CONFIG_ORIGIN_CALLER);
+  }
+  const Spelling spelling = FlagSpelling(answer.config());
+  EXPECT_EQ(spelling.knob("recompute_method", {}), "--unset recompute_method");
+  std::vector<std::string> words = {
+      "--set", "recompute_granularity=selective", "--pp", "2", "--vpp", "2", "--pipeline-layout", "Et|t|t|tL"};
+  for (const v1::ConfigEntry& entry : answer.config()) {
+    for (const absl::string_view word : absl::StrSplit(spelling.knob(entry.name(), {}), ' ')) {
+      words.push_back(word == "''" ? "" : std::string(word));
+    }
+  }
+  v1::ResolveConfigRequest request;
+  ASSERT_TRUE(Build(With(words), &request).ok());
+  EXPECT_EQ(request.layout().virtual_pipeline_model_parallel_size(), 1);
+  EXPECT_TRUE(request.layout().pipeline_model_parallel_layout().empty());
+  ASSERT_EQ(request.pinned_knobs_size(), 2);
+  for (const auto& pin : request.pinned_knobs()) {
+    EXPECT_EQ(pin.value().kind_case(), v1::KnobValue::KIND_NOT_SET) << pin.name();
+  }
 }
 
 struct Wrong {

@@ -126,7 +126,7 @@ std::string ConfigPart(const ResolvePage& page, const Terminal& terminal) {
 std::string FindingsPart(const ResolvePage& page, bool verbose, const Terminal& terminal) {
   if (page.response.findings().empty()) return "";
   return absl::StrCat(Label("findings", terminal), CountText(page.response.findings(), 0), "\n",
-                      FindingsText(page.response.findings(), FlagSpelling(), verbose, terminal));
+                      FindingsText(page.response.findings(), FlagSpelling(page.response.config()), verbose, terminal));
 }
 
 std::string ChangesPart(const ResolvePage& page, bool all, const Terminal& terminal) {

@@ -208,7 +208,7 @@ void PrintPage(const v1::PlanLayoutsRequest& request, const v1::PlanResult& resu
                   ", sequence ", WithThousands(base.workload().seq_length()), ", global batch ",
                   WithThousands(base.workload().global_batch_size()), "\n\n");
   if (result.plans_size() > 0) absl::StrAppend(&context.out, PlansTable(request, result, terminal), "\n");
-  absl::StrAppend(&context.out, FindingsText(result.findings(), FlagSpelling(), false, terminal));
+  absl::StrAppend(&context.out, FindingsText(result.findings(), FlagSpelling({}), false, terminal));
   absl::StrAppend(&context.out, terminal.Paint(Statistics(result), Style::kDim), "\n");
   if (result.plans_size() == 0) return;
   if (std::any_of(result.plans().begin(), result.plans().end(),

@@ -99,7 +99,7 @@ int PrintLaunch(const Format& format, const OutputOptions& output, const v1::Res
   const v1::Launch* launch = FindLaunch(response, format.dialect);
   if (HasError(response.findings()) || launch == nullptr) {
     absl::StrAppend(&context.err, "flightplan resolve: no launch printed: ", CountText(response.findings(), 0), "\n",
-                    FindingsText(response.findings(), FlagSpelling(), false, context.terminal));
+                    FindingsText(response.findings(), FlagSpelling(response.config()), false, context.terminal));
     return launch == nullptr && !HasError(response.findings()) ? kExitInternal : kExitFindings;
   }
   if (format.name == "argv") {

@@ -124,7 +124,7 @@ std::string ResolvedJson(const v1::ResolveConfigResponse& answer) {
       .Text("fits", FitWord(answer.estimate().fit()));
   AddForecast(answer.estimate(), &object);
   if (answer.layout().sizes().has_tensor_model_parallel_size()) object.Raw("layout", LayoutJson(answer.layout()));
-  AddFindings(answer.findings(), FlagSpelling(), &object);
+  AddFindings(answer.findings(), FlagSpelling(answer.config()), &object);
   return object.Text("digest", answer.digest()).Json();
 }
 
@@ -157,7 +157,7 @@ std::string PlansJson(const v1::PlanResult& result) {
   object.Raw("plans", JsonList(plans))
       .Integer("candidates", result.space_count())
       .Integer("candidates_judged", result.judged_count());
-  AddFindings(result.findings(), FlagSpelling(), &object);
+  AddFindings(result.findings(), FlagSpelling({}), &object);
   return object.Json();
 }
 
