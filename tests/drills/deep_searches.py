@@ -74,7 +74,9 @@ with serving() as (port, process):
     time.sleep(1)
     kept, peak = resident_mib(process), peak_mib(process)
 with serving(f"--max_deadline={DEADLINE}") as (port, process):
-    cut = answer(ask(port, 0, "time")) or {}
+    cut = {}
+    for _ in range(5):  # on a machine full of other work an answer may come too late to be sent
+        cut = cut or answer(ask(port, 0, "time")) or {}
 plans = len(cut.get("plans", []))
 says = "plan.search-stopped" in json.dumps(cut)
 print(f"searches={rounds * searches} at_once={searches} failed={failed} rest_mib={rest:.0f} peak_mib={peak:.0f} "
