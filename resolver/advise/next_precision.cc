@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "resolver/derive/fp8_recipes.h"
+#include "resolver/derive/target_knobs.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
@@ -42,6 +45,18 @@ KnobChanges ChangesTo(const Fp8Recipe& recipe, const Config& config) {
   return changes;
 }
 
+// What the stack's own recipe of that precision then sets beside them.
+KnobChanges WithPrecisionRecipe(KnobChanges changes, const NormalizedIntent& intent, const Config& config) {
+  if (!StackOf(intent.env).container) return changes;
+  Config tried = config;
+  for (const auto& [knob, value] : changes) tried.Set(knob, value, Origin::kDecided);
+  for (auto& [knob, value] : SetByPrecisionRecipe(tried)) {
+    const Origin origin = tried.origin(knob);
+    if (origin == Origin::kDefault || origin == Origin::kUpstream) changes.emplace_back(knob, std::move(value));
+  }
+  return changes;
+}
+
 }  // namespace
 
 std::optional<Finding> FindNextPrecision(const NormalizedIntent& intent, const StepModel& model,
@@ -55,11 +70,12 @@ std::optional<Finding> FindNextPrecision(const NormalizedIntent& intent, const S
   const Fp8Recipe* const recipe = RecipeFor(intent.gpu);
   if (recipe == nullptr || !AtLeast(intent.env.te, recipe->te)) return std::nullopt;
   const KnobChanges changes = ChangesTo(*recipe, config);
-  const std::optional<StepForecast> then = ForecastWith(model, plan, changes);
+  const KnobChanges expected = WithPrecisionRecipe(changes, intent, config);
+  const std::optional<StepForecast> then = ForecastWith(model, plan, expected);
   if (!then.has_value()) return std::nullopt;
   const StepEffect effect = EffectOf(plan.step, *then);
   if (effect.change > kWorthNumerics) return std::nullopt;
-  const MemoryForecast memory = MemoryWith(model, plan, changes);
+  const MemoryForecast memory = MemoryWith(model, plan, expected);
   const StepModel::Room left = StepModel::RoomOf(memory.verdict);
   const MemoryForecast now = model.Memory(config, plan.env, plan.stages);
   // Where room is short, a plan with less of it would be decided with more recompute, which costs what FP8 gains.

@@ -88,16 +88,23 @@ void ReadVariables(const google::protobuf::Map<std::string, std::string>& variab
                    Violations* violations) {
   if (variables.size() > kMaxEnvVars) return violations->Add("env", "has more than 1024 entries");
   size_t bytes = 0;
+  const auto refuse_length = [&](const std::string& name) {
+    violations->Add(absl::StrCat("env[", Utf8Prefix(name, 128), "]"), "is longer than 64 KiB");
+  };
   for (const auto& [name, value] : variables) bytes += name.size() + value.size();
-  if (bytes > kMaxEnvBytes) return violations->Add("env", "is longer than 256 KiB together");
+  if (bytes > kMaxEnvBytes) {
+    for (const auto& [name, value] : variables) {
+      if (value.size() > kMaxValueBytes) refuse_length(name);
+    }
+    return violations->Add("env", "is longer than 256 KiB together");
+  }
   for (const auto& [name, value] : variables) {
     bool ok =
         !name.empty() && name.size() <= kMaxNameBytes && !absl::ascii_isdigit(static_cast<unsigned char>(name[0]));
     for (char c : name) ok = ok && (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_');
     if (!ok)
       violations->Add("env", absl::StrCat("'", Utf8Prefix(name, kMaxNameBytes), "' is no environment variable name"));
-    if (value.size() > kMaxValueBytes)
-      violations->Add(absl::StrCat("env[", Utf8Prefix(name, 128), "]"), "is longer than 64 KiB");
+    if (value.size() > kMaxValueBytes) refuse_length(name);
     env->vars[name] = value;
   }
 }
