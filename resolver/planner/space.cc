@@ -37,7 +37,7 @@ bool TensorSizeFits(const ModelShape& shape, const LayoutQuestion& question, int
 }
 
 // Context parallelism gives every rank a chunk from the front and one from the back. State that runs along the sequence
-// cannot be cut that way: its layers exchange the sequence for heads (rules/core/attention_variant, build_layers).
+// cannot be cut that way: its layers exchange the sequence for heads (rules/core/attention_variant, hybrid_build).
 bool ContextSizeFits(const ModelShape& shape, const LayoutQuestion& question, int64_t cp, int64_t tp) {
   if (cp == 1) return true;
   const bool linear = shape.linear_value_heads % (tp * cp) == 0 && shape.linear_key_heads % (tp * cp) == 0;

@@ -1,8 +1,6 @@
 // What layers, the wrapper of their gradients and the optimizer refuse when they are made, or in the first step,
 // although no config class does (NVIDIA/Megatron-LM@d98e8a64dd).
-#include <algorithm>
-
-#include "resolver/base/integers.h"
+#include "resolver/rules/core/hybrid_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -12,9 +10,6 @@ using K = Knob;
 using F = const Facts&;
 
 bool Moe(F f) { return f.num(K::num_moe_experts) > 0; }
-bool Hybrid(F f) {
-  return f.on(K::is_hybrid_model) || f.set(K::hybrid_layer_pattern) || f.set(K::hybrid_override_pattern);
-}
 bool Fsdp(F f) { return f.on(K::use_megatron_fsdp) || f.on(K::use_torch_fsdp2); }
 
 // Other optimizers than these are cut in ways of their own, and the command line turns the distributed one off.
@@ -25,40 +20,10 @@ std::vector<Patch> DistributedOrOne(F f) {
   return patches;
 }
 
-int64_t MambaHeads(F f) {
-  if (f.set(K::mamba_num_heads)) return f.num(K::mamba_num_heads);
-  const int64_t dim = f.num(K::mamba_head_dim);
-  return dim > 0 ? 2 * f.num(K::hidden_size) / dim : 0;  // the layers are twice as wide as the model
-}
-
 // Of the routed experts the fused kernels know the gated ones.
 bool FusesExperts(F f) {
   return Moe(f) && f.on(K::bias_activation_fusion) &&
          !(f.on(K::gated_linear_unit) && f.in(K::activation_func, {"silu", "quick_gelu"}));
-}
-
-bool MambaCutUnevenly(F f) {
-  const int64_t tp = std::max<int64_t>(1, f.num(K::tensor_model_parallel_size));
-  return Hybrid(f) && (!Divisible(MambaHeads(f), tp) || !Divisible(f.num(K::mamba_num_groups), tp));
-}
-
-bool MambaCutUnevenlyByCp(F f) {
-  const int64_t tp = std::max<int64_t>(1, f.num(K::tensor_model_parallel_size)), cp = f.num(K::context_parallel_size);
-  if (!Hybrid(f) || cp <= 1 || MambaCutUnevenly(f)) return false;
-  const int64_t heads = MambaHeads(f) / tp, groups = f.num(K::mamba_num_groups) / tp;
-  if (groups <= 0) return false;
-  return !Divisible(heads, cp) || !Divisible(std::max(cp, groups), std::min(cp, groups));
-}
-
-// The largest smaller size by which nothing is cut unevenly.
-std::vector<Patch> NextSmaller(F f, Knob size, bool (*uneven)(int64_t heads, int64_t groups, int64_t by)) {
-  const bool cp = size == K::context_parallel_size;
-  const int64_t tp = cp ? std::max<int64_t>(1, f.num(K::tensor_model_parallel_size)) : 1;
-  const int64_t heads = MambaHeads(f) / tp, groups = f.num(K::mamba_num_groups) / tp;
-  for (int64_t by = std::min<int64_t>(f.num(size) / 2, 1 << 10); by >= 1; by /= 2) {
-    if (!uneven(heads, groups, by)) return {{Assign(size, by)}};
-  }
-  return {};
 }
 
 const Rule kRules[] = {
@@ -118,7 +83,7 @@ const Rule kRules[] = {
      .reads = {K::transformer_impl, K::context_parallel_size, K::spec},
      .when =
          [](F f) {
-           return f.command_line() && f.none(K::spec) && !Hybrid(f) && f.is(K::transformer_impl, "local") &&
+           return f.command_line() && f.none(K::spec) && !IsHybridModel(f) && f.is(K::transformer_impl, "local") &&
                   f.num(K::context_parallel_size) > 1;
          },
      .needs = "context parallelism needs Transformer Engine's attention",
@@ -132,34 +97,6 @@ const Rule kRules[] = {
      .when = [](F f) { return f.on(K::multi_latent_attention) && f.on(K::qk_l2_norm); },
      .needs = "multi-latent attention has no L2 norm of queries and keys",
      .fixes = {{{K::qk_l2_norm, false}}}},
-    {.id = "build.mamba-divisible-by-tp",
-     .area = "divisibility",
-     .at = {Phase::kBuild, 262},
-     .source = "Megatron-LM:megatron/core/ssm/mamba_mixer.py:262",
-     .reads = {K::is_hybrid_model, K::hybrid_layer_pattern, K::hybrid_override_pattern, K::tensor_model_parallel_size,
-               K::mamba_num_heads, K::mamba_num_groups, K::mamba_head_dim, K::hidden_size},
-     .when = MambaCutUnevenly,
-     .needs = "tensor_model_parallel_size must divide the heads and the groups of the Mamba layers",
-     .fix =
-         [](F f) {
-           return NextSmaller(f, K::tensor_model_parallel_size, [](int64_t heads, int64_t groups, int64_t by) {
-             return !Divisible(heads, by) || !Divisible(groups, by);
-           });
-         }},
-    {.id = "build.mamba-divisible-by-cp",
-     .area = "divisibility",
-     .at = {Phase::kBuild, 263},
-     .source = "Megatron-LM:megatron/core/ssm/mamba_context_parallel.py:106",
-     .reads = {K::is_hybrid_model, K::hybrid_layer_pattern, K::hybrid_override_pattern, K::tensor_model_parallel_size,
-               K::context_parallel_size, K::mamba_num_heads, K::mamba_num_groups, K::mamba_head_dim, K::hidden_size},
-     .when = MambaCutUnevenlyByCp,
-     .needs = "context_parallel_size must divide a TP rank's Mamba heads, and divide its groups or be divided by them",
-     .fix =
-         [](F f) {
-           return NextSmaller(f, K::context_parallel_size, [](int64_t heads, int64_t groups, int64_t by) {
-             return !Divisible(heads, by) || !Divisible(std::max(by, groups), std::min(by, groups));
-           });
-         }},
     {.id = "build.fsdp-ep-overlap-double-buffer",
      .area = "ep-overlap",
      .at = {Phase::kBuild, 10178},
