@@ -9,7 +9,8 @@
 namespace flightplan {
 namespace {
 
-// Megatron-Core ssm/mamba_mixer.py; no flag changes it, whatever a checkpoint says.
+// Megatron-Core ssm/mamba_mixer.py, which no flag changes. Megatron-Bridge takes a checkpoint's own
+// (nemotron_h_bridge.py), which is not counted.
 constexpr int64_t kMambaChunk = 128;
 
 int64_t N(const std::optional<int64_t>& size) { return size.value_or(0); }

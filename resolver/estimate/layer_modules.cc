@@ -109,12 +109,7 @@ Module ModuleTimer::AttentionModule(const LayerWork& layer, size_t precision) co
     const double us = tokens_ * work.scan_state / t_ * rates_.scan_us;
     module.fwd.attention += us;
     module.bwd.attention += k_.scan_backward * us;
-    if (plan_.cp > 1) {
-      AddScanExchange(work, &module);
-      // Joined, and put in the sequence's own order, which attention's balance has changed.
-      const double bytes = 4 * kBf16Bytes * tokens_ * work.exchanged / t_;  // two copies, read and written
-      AddMemory(bytes, bytes, &module);
-    }
+    if (plan_.cp > 1) AddScanExchange(work, &module);
   }
   // Every key is scored, and masked behind that. A backward pass is its loss's alone.
   module.fwd.attention += tokens_ * static_cast<double>(plan_.seq_length) * work.index_width * rates_.indexer_us;

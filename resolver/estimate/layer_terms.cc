@@ -204,6 +204,8 @@ void LayerTerms::AddScanExchange(const AttentionWork& work, Module* module) cons
   const double bytes = kBf16Bytes * tokens_ * work.exchanged / t_;
   const double us = work.exchanges * k_.collective_latency_us + bytes * (cp - 1) / cp * LinkUs(t_ * cp);
   for (Load* const load : {&module->fwd, &module->bwd}) load->transfer += us, load->context += us;
+  // Joined, and put in the sequence's own order, which attention's balance has changed: two copies, read and written.
+  AddMemory(4 * bytes, 4 * bytes, module);
 }
 
 }  // namespace flightplan

@@ -188,7 +188,7 @@ absl::Status AnswerEach(const NormalizedIntent& question, const LayoutSearch& se
   return absl::OkStatus();
 }
 
-// What leaves room, and then what leaves none and ranks before all of it. The statistics are the first search's.
+// What leaves room, and then what leaves less and ranks before all of it. The statistics are the first search's.
 absl::StatusOr<SearchStatistics> AnswerRooms(const NormalizedIntent& question, const EvidenceSnapshot& evidence,
                                              LayoutSearch* search, PlanAnswers* answers) {
   SearchQuestion& q = search->question;
@@ -220,6 +220,10 @@ void Rank(const LayoutSearch& search, PlanAnswers* answers) {
   std::vector<PlanAnswer> plans = std::move(answers->plans);
   answers->plans.clear();
   std::stable_sort(plans.begin(), plans.end(), better);
+  const auto memory = [&](const PlanAnswer& plan) {
+    const Caution* const caution = MemoryCautionOf(plan.plan, search);
+    return caution == nullptr ? 0 : caution->ratio;
+  };
   // One plan stands for those of its mapping that a forecast cannot tell from it.
   std::vector<PlanAnswer>& kept = answers->plans;
   std::vector<double> best_us;  // of what each kept plan stands for
@@ -238,10 +242,6 @@ void Rank(const LayoutSearch& search, PlanAnswers* answers) {
       continue;
     }
     ++answers->alike;
-    const auto memory = [&](const PlanAnswer& one) {
-      const Caution* const caution = MemoryCautionOf(one.plan, search);
-      return caution == nullptr ? 0 : caution->ratio;
-    };
     const bool simpler = plan.sizes.vpp < kept[i].sizes.vpp && plan.plan.step_us() < best_us[i] * (1 + kSame) &&
                          memory(plan) <= memory(kept[i]);
     if (simpler) std::swap(plan, kept[i]);

@@ -60,9 +60,9 @@ inline constexpr size_t kKeepAlike = 6;
 absl::Status AnswerPlans(const NormalizedIntent& question, const LayoutSearch& search, const SearchResult& found,
                          const EvidenceSnapshot& evidence, PlanAnswers* answers);
 
-// The same of both of kRooms: what leaves room for the forecast's error, and what leaves none and ranks before all of
-// it (kFullMemory of planner/caution.h). What nothing can beat ends the second search early. Returns the first search's
-// statistics; stopped: one of them was.
+// The same of all of kRooms: what leaves room for the memory forecast's error, and what leaves less and ranks before
+// all of that (MemoryCaution of planner/caution.h); where nothing can, the later searches end early. Returns the first
+// search's statistics; stopped: one of them was.
 absl::StatusOr<SearchStatistics> SearchAndAnswer(const NormalizedIntent& question, const EvidenceSnapshot& evidence,
                                                  LayoutSearch* search, PlanAnswers* answers);
 

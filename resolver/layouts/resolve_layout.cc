@@ -182,6 +182,7 @@ absl::Status ShareExecution(const VirtualStageSearch& search, const NormalizedIn
 constexpr char kPlainPipeline[] = "bring-up: virtual stages come after the run is correct; the stage tune weighs them";
 constexpr char kNoPlainPipeline[] = "bring-up: no pipeline without virtual stages starts; of these the search's choice";
 
+// Of a bring-up whose virtual stages are open.
 void SayStages(const char* why, ResolvedPlan* plan) {
   Decision* const decision = DecisionOf(K::virtual_pipeline_model_parallel_size, plan);
   decision->rule_id = kLayoutDecision;
@@ -190,18 +191,12 @@ void SayStages(const char* why, ResolvedPlan* plan) {
   decision->value = plan->run.config.Get(K::virtual_pipeline_model_parallel_size);
 }
 
-}  // namespace
-
-void SayPlainPipeline(ResolvedPlan* plan) { SayStages(kPlainPipeline, plan); }
-
-namespace {
-
 absl::StatusOr<ResolvedPlan> Resolved(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
   const bool bring_up = intent.stage == Stage::kBringUp;
   if (bring_up) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plain, ExecuteLayout(intent, evidence));
     if (Launchable(plain)) {
-      if (VirtualStagesAreOpen(intent)) SayPlainPipeline(&plain);
+      if (VirtualStagesAreOpen(intent)) SayStages(kPlainPipeline, &plain);
       return plain;
     }
   }
@@ -245,5 +240,7 @@ absl::StatusOr<ResolvedPlan> ResolveLayout(const NormalizedIntent& intent, const
   if (!whole.ok()) plan = std::move(whole);
   return plan;
 }
+
+void SayPlainPipeline(ResolvedPlan* plan) { SayStages(kPlainPipeline, plan); }
 
 }  // namespace flightplan
