@@ -63,6 +63,16 @@ TEST(OpenLayout, TakesWhatLeavesNoRoomWhereItIsMuchFaster) {
   given.set_expert_tensor_parallel_size(1);
   const v1::ResolveConfigResponse open = Resolved(request);
   EXPECT_EQ(open.estimate().fit(), v1::FIT_VERDICT_MARGINAL);
+  // What is said against the next plan does not hold for this one.
+  const v1::Finding* const searched = FindFinding(open.findings(), "layout.searched");
+  ASSERT_NE(searched, nullptr);
+  const size_t but = searched->needs().find(" faster, but ");
+  ASSERT_NE(but, std::string::npos) << searched->needs();
+  std::string against = searched->needs().substr(but + std::string(" faster, but ").size());
+  against = against.substr(0, against.find(';'));
+  const v1::Finding* const outside = FindFinding(open.findings(), "plan.outside-evidence");
+  ASSERT_NE(outside, nullptr);
+  EXPECT_EQ(outside->seen().find(against), std::string::npos) << outside->seen();
   request.mutable_layout()->set_tensor_model_parallel_size(8);
   request.mutable_layout()->set_micro_batch_size(1);
   const v1::ResolveConfigResponse roomy = Resolved(request);

@@ -161,6 +161,11 @@ TEST(PlanLayouts, RanksWhatLeavesNoRoomBehindItsTimeAndSaysSo) {
       said = absl::StrContains(outside->seen(), "memory filled to");
     }
     EXPECT_EQ(said, !leaves_room(plan));
+    if (outside != nullptr) {
+      EXPECT_EQ(absl::StrContains(outside->needs(), "what fills the memory may not start"), said);
+      EXPECT_EQ(absl::StrContains(outside->needs(), "nobody has run"),
+                absl::StrContains(outside->seen(), "published layouts"));
+    }
     full += said ? 1 : 0;
     const double ranked = plan.estimate().step_time_us().value() * (1 + longer);
     EXPECT_LE(before, ranked);

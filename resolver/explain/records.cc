@@ -286,8 +286,8 @@ constexpr Record kRecords[] = {
      "Flightplan's search"},
     {"plan.outside-evidence", "plan", "info", "plan", Verdict::kAdvice, "",
      "a layout that next to nobody published is ranked as if its step were longer, by what the forecast is off by "
-     "where "
-     "it knows least; the forecast that is shown stays as it is",
+     "where it knows least; so is one that fills 94 % of the memory or more, since some of these do not start; the "
+     "forecast that is shown stays as it is",
      "published recipes of Megatron-Bridge; resolver/planner/caution.cc"},
     {"plan.search-stopped", "plan", "warning", "plan", Verdict::kWillRun, "",
      "the search was stopped before its end: with more time, or some sizes given, better plans may be found",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,13 +29,23 @@ std::string LayoutText(const LayoutSizes& sizes, bool moe) {
   return absl::StrCat(text, " MBS", sizes.micro_batch_size);
 }
 
+// What speaks most against a plan, and not as well against the chosen one; null: nothing.
+const Caution* Difference(const Cautions& chosen, const Cautions& other) {
+  const Caution* most = nullptr;
+  for (size_t i = 0; i < other.count; ++i) {
+    const auto end = chosen.held.begin() + static_cast<std::ptrdiff_t>(chosen.count);
+    const bool shared = std::find(chosen.held.begin(), end, other.held[i]) != end;
+    if (!shared && (most == nullptr || other.held[i]->ratio > most->ratio)) most = other.held[i];
+  }
+  return most;
+}
+
 // "2.5 % slower", "4 % faster, but PP above 8".
 std::string Against(const PlanAnswer& chosen, const PlanAnswer& other) {
   const double ratio = other.plan.step_us() / chosen.plan.step_us() - 1;
-  if (ratio >= 0 || other.outside.empty()) {
-    return absl::StrFormat("%.1f %% %s", std::abs(ratio) * 100, ratio < 0 ? "faster" : "slower");
-  }
-  return absl::StrFormat("%.1f %% faster, but %s", -ratio * 100, std::string(other.outside.held[0]->what));
+  const Caution* const but = ratio < 0 ? Difference(chosen.outside, other.outside) : nullptr;
+  const std::string step = absl::StrFormat("%.1f %% %s", std::abs(ratio) * 100, ratio < 0 ? "faster" : "slower");
+  return but == nullptr ? step : absl::StrCat(step, ", but ", but->what);
 }
 
 Finding WhyNot(absl::string_view id, std::string detail, absl::string_view needs) {

@@ -148,17 +148,20 @@ void ReportOutside(PlanAnswer* plan) {
   const Cautions& outside = plan->outside;
   if (outside.empty()) return;
   std::string seen;
+  bool rare = false, full = false;
   for (size_t i = 0; i < outside.count; ++i) {
     const Caution& caution = *outside.held[i];
     absl::StrAppend(&seen, i == 0 ? "" : "; ", caution.what);
-    if (caution.published >= 0)
+    if (caution.published >= 0) {
       absl::StrAppend(&seen, ": ", caution.published, " of ", kPublishedLayouts, " published layouts");
+    }
+    (caution.published >= 0 ? rare : full) = true;
   }
+  const std::string why = absl::StrCat(rare ? "a forecast knows least about what next to nobody has run" : "",
+                                       rare && full ? ", and " : "", full ? "what fills the memory may not start" : "");
   Finding finding =
       PlanFinding(kOutsideRule, Severity::kInfo, std::move(seen),
-                  absl::StrFormat("ranked as if its step were %.0f %% longer: a forecast knows least about "
-                                  "what next to nobody has run",
-                                  100 * outside.ratio()));
+                  absl::StrFormat("ranked as if its step were %.0f %% longer: %s", 100 * outside.ratio(), why));
   finding.observed.push_back({"ranked_longer_ratio", Value(outside.ratio())});
   plan->plan.run.findings.push_back(std::move(finding));
 }

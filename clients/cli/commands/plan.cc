@@ -214,8 +214,8 @@ void PrintPage(const v1::PlanLayoutsRequest& request, const v1::PlanResult& resu
   if (std::any_of(result.plans().begin(), result.plans().end(),
                   [](const v1::ResolveConfigResponse& plan) { return !CautionText(plan).empty(); })) {
     absl::StrAppend(&context.out,
-                    terminal.Paint("ranked +N %: next to nobody published a layout like it, so the order "
-                                   "counts its step as that much longer",
+                    terminal.Paint("ranked +N %: next to nobody published a layout like it, or it fills the memory, so "
+                                   "the order counts its step as that much longer",
                                    Style::kDim),
                     "\n");
   }
