@@ -71,8 +71,7 @@ for kind in "${kinds[@]}"; do
   kill -0 "$pid_a" 2>/dev/null && fail "$kind: the server goes on $((delay + timeout + slack)) s after SIGTERM"
   wait "$pid_a" || code=$?
   wait "$caller" || true
-  # Stopped first: one that starts a program between the two would leave it writing into the folder that is removed.
-  for pid in "${attackers[@]}"; do { kill -STOP "$pid" && kill -KILL "$pid" $(pgrep -P "$pid") && wait "$pid"; } 2>/dev/null || true; done
+  end_family "${attackers[@]}"
   echo "sigterm $kind: exit=$code after_ms=$took of $(((delay + timeout) * 1000)), good client $(grep -o 'total=[^ ]* ok=[^ ]*' "$work/good")" \
     "p99_ms=$(field p99_ms <"$work/good")"
   [ "$code" = 0 ] || fail "$kind: SIGTERM ends the server with $code, not 0"

@@ -3,10 +3,24 @@
 set -euo pipefail
 work="$(mktemp -d /tmp/flightplan-test-XXXXXX)"
 
-end_jobs() {
-  local pid
-  for pid in $(jobs -pr); do { kill -KILL "$pid" && wait "$pid"; } 2>/dev/null || true; done
+# end_family PID...: kills jobs of this shell with what they have started, and is back when nobody of them runs: one who is
+# still within a call would write into the folder while it is removed.
+end_family() {
+  local pid one family
+  for pid in "$@"; do
+    # Stopped first: it starts nobody between the look at its children and its end.
+    kill -STOP "$pid" 2>/dev/null || continue
+    family="$(grep -ls "^PPid:[[:space:]]*$pid\$" /proc/[0-9]*/status | tr -dc '0-9\n' || true)"
+    { kill -KILL "$pid" $family && wait "$pid"; } 2>/dev/null || true
+    for one in $family; do
+      for _ in $(seq 200); do
+        grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$one/status" || break
+        sleep 0.05
+      done
+    done
+  done
 }
+end_jobs() { end_family $(jobs -pr); }
 cleanup() {
   end_jobs
   rm -rf "$work"
