@@ -1,6 +1,7 @@
 #include "resolver/layouts/execution_space.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -16,6 +17,9 @@ using K = Knob;
 // A host link as fast as this (NVLink-C2C) can take the optimizer's state without losing more than it saves.
 constexpr double kFastHostLink = 2e11;
 constexpr int64_t kMostSms = 1024;  // more than any GPU has
+// The last release of Megatron-Core whose graphs are named by one word, and which computes next to nothing in them
+// again.
+constexpr int kOneWordOfScope = 15;
 
 }  // namespace
 
@@ -139,8 +143,17 @@ uint8_t NeverOverlapped(const Asked& q) {
   return q.f.moe && !named && decide::OverlapSpoilsAttentionGraph(q.f.precision) ? uint8_t{kGraphAttn} : uint8_t{0};
 }
 
+// What the rules of the release keep out of the recompute beside these modules (rules/core/cuda_graph_older.cc and
+// cuda_graph_modules.cc).
+uint16_t NeverRecomputed(const Asked& q, uint8_t modules) {
+  if (modules == 0) return 0;
+  if (q.intent.env.core_release > kOneWordOfScope) return (modules & kGraphMoeRouter) != 0 ? kDropMoe : 0;
+  return modules == kGraphAttn ? kDropCoreAttn | kDropMlaUpProj : std::numeric_limits<uint16_t>::max();
+}
+
 Graphs OwnGraphs(const Asked& q) {
   Graphs own = {q.base.graphs, q.base.graph_modules};
+  if (own.impl == GraphImpl::kTransformerEngine) own.never_recomputed = NeverRecomputed(q, own.modules);
   const uint8_t never = NeverOverlapped(q);
   if (own.impl != GraphImpl::kTransformerEngine || own.modules == 0 || never == 0) return own;
   if (q.base.ep_overlap && decide::AttentionGraphIsSmall(q.f)) own.modules |= never;
@@ -152,17 +165,30 @@ std::vector<Graphs> GraphsOf(const Asked& q) {
   if (q.Pinned(K::cuda_graph_impl) || q.f.bring_up) return {OwnGraphs(q)};
   std::vector<Graphs> graphs = {{}};
   if (!q.Has(K::cuda_graph_impl) || q.f.fsdp) return graphs;  // sharded parameters move
+  if (StackOf(q.intent.env).packs || decide::GraphsExcludeExpandable(q.intent.env)) return graphs;
   graphs.push_back({GraphImpl::kTransformerEngine, kGraphAttn});
-  if (!q.f.moe) return graphs;
-  constexpr uint8_t kRouting = kGraphMoeRouter | kGraphMoePreprocess;
-  graphs.push_back({GraphImpl::kTransformerEngine, kRouting});
-  graphs.push_back({GraphImpl::kTransformerEngine, kRouting | kGraphAttn});
-  for (Graphs& some : graphs) some.never_overlapped = NeverOverlapped(q);
+  if (q.f.moe) {
+    constexpr uint8_t kRouting = kGraphMoeRouter | kGraphMoePreprocess;
+    graphs.push_back({GraphImpl::kTransformerEngine, kRouting});
+    graphs.push_back({GraphImpl::kTransformerEngine, kRouting | kGraphAttn});
+  }
+  for (Graphs& some : graphs) {
+    if (q.f.moe) some.never_overlapped = NeverOverlapped(q);
+    some.never_recomputed = NeverRecomputed(q, some.modules);
+  }
   return graphs;
+}
+
+// Modules that FP8 keeps out of the recompute (rules/core/recompute.cc).
+uint16_t NeverInFp8(const Asked& q) {
+  if (!q.config.Get(K::fp8).truthy()) return 0;
+  const bool delayed = q.config.Get(K::fp8_recipe).text() == "delayed";
+  return delayed || !AtLeast(q.intent.env.te, "2.6.0") ? kDropMoeAct | kDropLayernorm : 0;
 }
 
 std::vector<Recompute> RecomputesOf(const Asked& q) {
   std::vector<Recompute> sets = RecomputeSets(q.shape);
+  std::erase_if(sets, [never = NeverInFp8(q)](const Recompute& set) { return (set.modules & never) != 0; });
   if (q.Pinned(K::recompute_granularity)) {
     // Who says "selective" alone leaves open what is computed again.
     const bool modules_open = q.base.recompute == RecomputeMode::kSelective && !q.Pinned(K::recompute_modules);
@@ -189,6 +215,8 @@ std::vector<Recompute> RecomputesOf(const Asked& q) {
 std::vector<float> OptimizerOffloadsOf(const Asked& q) {
   if (q.Pinned(K::optimizer_cpu_offload)) return {q.base.optimizer_offload};
   std::vector<float> offloads = {0};
+  // It goes with the precision-aware optimizer, which needs that one up to 0.19.
+  if (!q.config.Get(K::use_distributed_optimizer).truthy() && q.intent.env.core_release <= 19) return offloads;
   if (q.intent.gpu.host_link_bytes_per_second.value_or(0) >= kFastHostLink) offloads.push_back(1);
   // Where the decisions pay dearly for room, the optimizer's state on the host is weighed against that.
   const bool full = q.base.recompute == RecomputeMode::kFullUniform || q.base.recompute == RecomputeMode::kFullBlock;

@@ -52,6 +52,9 @@ struct Stack {
   // It may train low-rank adapters in place of the weights, by the knobs of the section peft.
   bool adapters = false;
 
+  // Its microbatches are packed sequences of many lengths, which no layer in a CUDA graph takes.
+  bool packs = false;
+
   // Switches that its programs leave off, whatever a launch says: no decision, no search and no forecast counts on
   // them.
   absl::Span<const Knob> left_off = {};

@@ -168,6 +168,7 @@ bool Compatible(const Exchange& exchange, const Graphs& graphs, const Recompute&
   if (!exchange.ep_overlap && (recompute.modules & kDropWithinOverlap) != 0) return false;
   if (exchange.shared_expert == SharedExpert::kOverlapped && (recompute.modules & kDropSharedExperts) != 0)
     return false;
+  if ((recompute.modules & graphs.never_recomputed) != 0) return false;
   const bool scoped = graphs.impl == GraphImpl::kLocal || graphs.impl == GraphImpl::kTransformerEngine;
   return !(scoped && full);
 }

@@ -69,8 +69,9 @@ struct Exchange {
 struct Graphs {
   GraphImpl impl = GraphImpl::kNone;
   uint8_t modules = 0;
-  int32_t max_pp = 0;            // PP may not be larger; 0: no limit
-  uint8_t never_overlapped = 0;  // of the modules, what is left out where EP overlap runs
+  int32_t max_pp = 0;             // PP may not be larger; 0: no limit
+  uint8_t never_overlapped = 0;   // of the modules, what is left out where EP overlap runs
+  uint16_t never_recomputed = 0;  // what the release does not compute again beside these
 };
 struct Recompute {
   RecomputeMode mode = RecomputeMode::kNone;

@@ -62,6 +62,33 @@ TEST(CudaGraphs, FullIterationWasAScopeBeforeItWasAnImplementation) {
   EXPECT_EQ(older.config.Get(Knob::check_for_nan_in_loss), Value(false));
 }
 
+// What packs its sequences has none, and what is decided needs no A/B.
+TEST(CudaGraphs, NoneWhereSequencesArePacked) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100-sxm", 16, {.ep = 8}, 128);
+  intent.env.target = FindStack("ms-swift")->target;
+  intent.env.core_release = FindStack("ms-swift")->core_release(kMain);
+  const DecidedPlan plan = Plan(intent);
+  const Decision* const graphs = Find(plan, Knob::cuda_graph_impl);
+  ASSERT_NE(graphs, nullptr);
+  EXPECT_EQ(graphs->value.text(), "none");
+  EXPECT_FALSE(graphs->needs_ab);
+  for (const AbSuggestion& ab : plan.ab_suggestions) EXPECT_NE(ab.knob, Knob::cuda_graph_impl);
+}
+
+// Core 0.15 refuses them beside expandable segments, and knows one word of scope.
+TEST(CudaGraphs, OfCore15GoWithoutExpandableSegments) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h200-sxm", 16, {.ep = 8}, 128);
+  intent.env.target = FindStack("megatron-lm")->target;
+  intent.env.core_release = 15;
+  const DecidedPlan plan = Plan(intent);
+  EXPECT_EQ(plan.config.Get(Knob::cuda_graph_impl).text(), "none");
+  EXPECT_EQ(plan.env.at("PYTORCH_CUDA_ALLOC_CONF"), "expandable_segments:True");
+  Pin(intent, Knob::cuda_graph_impl, "transformer_engine");
+  const DecidedPlan asked = Plan(intent);
+  EXPECT_EQ(asked.config.Get(Knob::cuda_graph_scope), Value("attn"));
+  EXPECT_EQ(asked.env.count("PYTORCH_CUDA_ALLOC_CONF"), 0U);
+}
+
 TEST(CudaGraphs, FullIterationBringsItsCompanions) {
   NormalizedIntent intent = Intent("qwen3-30b-a3b", "gb200", 8, {.ep = 8, .mbs = 4}, 512);
   intent.workload.precision = Precision::kMxfp8;

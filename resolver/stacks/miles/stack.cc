@@ -50,6 +50,7 @@ const Stack kMilesStack = {
     .own_source = "miles:",
     .command_line = true,
     .adapters = true,
+    .packs = true,
     .marks = {.order = -1, .launch = IsLaunch},
     .releases = kReleases,
     .core_release = [](int) { return kPinnedCore; },

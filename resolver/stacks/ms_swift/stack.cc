@@ -46,6 +46,7 @@ const Stack kMsSwiftStack = {
     .before_word = "--",
     .hf_models = true,
     .adapters = true,
+    .packs = true,
     .left_off = kLeftOff,
     .marks = {.order = 0, .launch = IsLaunch},
     .releases = kReleases,

@@ -25,6 +25,7 @@ const Stack kSlimeStack = {
     .rank = 3,
     .own_source = "slime:",
     .command_line = true,
+    .packs = true,
     .marks = {.order = 0, .launch = MakesRollouts},
     .releases = kReleases,
     .core_release = [](int) { return kPinnedCore; },

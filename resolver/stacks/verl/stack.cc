@@ -54,6 +54,7 @@ const Stack kVerlStack = {
     .before_word = "actor_rollout_ref.actor.",
     .hf_models = true,
     .adapters = true,
+    .packs = true,
     .left_off = kLeftOff,
     .marks = {.order = 0, .launch = IsLaunch},
     .releases = kReleases,

@@ -36,6 +36,7 @@ const Stack kVimeStack = {
     .rank = 8,
     .own_source = "vime:",
     .command_line = true,
+    .packs = true,
     .marks = {.order = -2, .launch = IsLaunch},
     .releases = kReleases,
     .core_release = [](int) { return kPinnedCore; },
