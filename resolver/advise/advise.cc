@@ -8,6 +8,8 @@
 #include "resolver/advise/next_pipeline.h"
 #include "resolver/advise/next_precision.h"
 #include "resolver/advise/next_step.h"
+#include "resolver/derive/target_knobs.h"
+#include "resolver/engine/engine.h"
 
 namespace flightplan {
 
@@ -27,9 +29,55 @@ bool StagesGiven(const ResolvedPlan& plan) {
          });
 }
 
+KnobChanges ChangesOf(const AbSuggestion& ab) {
+  KnobChanges changes = {{ab.knob, ab.other_value}};
+  changes.insert(changes.end(), ab.companions.begin(), ab.companions.end());
+  return changes;
+}
+
+// The plan's variables, with what is decided of them otherwise beside the other configuration.
+EnvVars OtherVariables(const ResolvedPlan& plan, const Config& other) {
+  std::optional<ModelShape> shape;
+  if (plan.step != nullptr) shape = plan.step->model.shape();
+  const EnvVars now = EnvironmentWith(plan.intent, shape, plan.decided.config);
+  const EnvVars then = EnvironmentWith(plan.intent, shape, other);
+  EnvVars vars = plan.decided.env;
+  for (const auto& [name, value] : now) {
+    if (then.find(name) == then.end()) vars.erase(name);
+  }
+  for (const auto& [name, value] : then) {
+    const auto same = now.find(name);
+    if (same == now.end() || same->second != value) vars[name] = value;
+  }
+  return vars;
+}
+
+// Makes the other run of each pair ready, and takes away the pairs whose other run would not start beside the rest of
+// the plan: nobody need make them, and what was left to them stays as decided. Beside a plan that does not start itself
+// there is nothing to compare.
+void CompletePairs(ResolvedPlan* plan) {
+  DecidedPlan& decided = plan->decided;
+  if (!Launchable(*plan)) return decided.ab_suggestions.clear();
+  std::erase_if(decided.ab_suggestions, [plan](AbSuggestion& ab) {
+    const Config other = With(plan->decided.config, ChangesOf(ab));
+    Environment env = plan->env;
+    env.vars = ab.env = OtherVariables(*plan, other);
+    const auto fits = [&](const StepModel& model) {
+      return model.Memory(other, env, model.Stages(other)).verdict != FitVerdict::kDoesNotFit;
+    };
+    const bool starts = (plan->step == nullptr || fits(plan->step->model)) &&
+                        MayBeSuggested(WriteForTarget(other, env), env, plan->run.found, plan->run.findings);
+    for (Decision& decision : plan->decided.decisions) {
+      if (!starts && decision.knob == ab.knob && decision.env_var.empty()) decision.needs_ab = false;
+    }
+    return !starts;
+  });
+}
+
 }  // namespace
 
 void Advise(ResolvedPlan* plan) {
+  CompletePairs(plan);
   if (plan->step == nullptr) return;
   const PlannedStep& at = *plan->step;
   const PlanForecast forecast{
@@ -48,7 +96,9 @@ void Advise(ResolvedPlan* plan) {
   const bool known = std::any_of(pairs.begin(), pairs.end(), [&](const AbSuggestion& ab) {
     return ab.knob == next->ab->knob && ab.other_value == next->ab->other_value;
   });
-  if (!known) pairs.push_back(*std::move(next->ab));
+  if (known) return;
+  next->ab->env = OtherVariables(*plan, With(plan->decided.config, ChangesOf(*next->ab)));
+  pairs.push_back(*std::move(next->ab));
 }
 
 }  // namespace flightplan

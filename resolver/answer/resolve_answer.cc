@@ -45,29 +45,30 @@ void PutLayout(int field, const Config& config, const Placement& placement, Wire
   });
 }
 
-Launch LaunchIn(absl::string_view dialect, const Config& written, const ResolvedPlan& plan, const Written* like) {
+Launch LaunchIn(absl::string_view dialect, const Config& written, const EnvVars& exported, const ResolvedPlan& plan,
+                const Written* like) {
   const bool benchmark = plan.intent.workload.objective == Objective::kBenchmark;
   const std::optional<std::string>& hf_id = plan.intent.model.hf_id;
-  return RenderDialect(dialect, {written, plan.env, plan.decided.env, like, benchmark,
+  return RenderDialect(dialect, {written, plan.env, exported, like, benchmark,
                                  hf_id.has_value() ? absl::string_view(*hf_id) : absl::string_view()});
 }
 
-// The plan's own launch is the answer's first; the other run differs from it in the knob and its companions alone.
+// The plan's own launch is the answer's first; the other run differs from it in the knob and what goes with it alone.
 Launch OtherLaunch(const AbSuggestion& ab, const ResolvedPlan& plan, const Written& own) {
   Config other = plan.decided.config;
   other.Set(ab.knob, ab.other_value, Origin::kDecided);
   for (const auto& [knob, value] : ab.companions) other.Set(knob, value, Origin::kDecided);
   const Config written = WriteForTarget(std::move(other), plan.env);
-  return LaunchIn(OwnDialect(plan.env.target), written, plan, &own);
+  return LaunchIn(OwnDialect(plan.env.target), written, ab.env, plan, &own);
 }
 
 void PutLaunches(const ResolvedPlan& plan, absl::string_view model, WireWriter* w) {
   const absl::string_view own = OwnDialect(plan.env.target);
-  const Launch own_launch = LaunchIn(own, plan.written, plan, nullptr);
+  const Launch own_launch = LaunchIn(own, plan.written, plan.decided.env, plan, nullptr);
   PutLaunch(R::kLaunchesFieldNumber, own_launch, w);
   for (const std::string& dialect : plan.intent.dialects) {
     if (dialect == own) continue;
-    PutLaunch(R::kLaunchesFieldNumber, LaunchIn(dialect, plan.written, plan, nullptr), w);
+    PutLaunch(R::kLaunchesFieldNumber, LaunchIn(dialect, plan.written, plan.decided.env, plan, nullptr), w);
   }
   if (plan.intent.view != View::kFull) return;
   for (const AbSuggestion& ab : plan.decided.ab_suggestions) {

@@ -199,7 +199,7 @@ void TellAsDecided(const ResolvedPlan& before, const GivenKnobs& given, Resolved
   const std::string reason = Gain(before, *plan, changed);
   for (Knob knob : changed) MarkDecided(knob, kExecutionDecision, reason, plan);
   plan->intent.pins = before.intent.pins;
-  KeepAttentionOffOverlap(plan->intent, &plan->decided);
+  CompleteOtherSides(plan->intent, &plan->decided);
 }
 
 }  // namespace flightplan

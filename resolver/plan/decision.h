@@ -7,6 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "resolver/plan/environment.h"
 #include "resolver/plan/knob.h"
 
 namespace flightplan {
@@ -52,6 +53,7 @@ struct AbSuggestion {
   Value other_value;
   std::vector<std::pair<Knob, Value>> companions;
   std::string reason;
+  EnvVars env;                             // variables that the other run exports
   double expected = 0, low = 0, high = 0;  // relative change of the step; all zero: unknown
 };
 

@@ -5,7 +5,8 @@
 // is put into the question as the answer prints it, and asked again. The finding must be gone, no error may be new,
 // memory may stand no worse, and where a change of the step is promised it comes about. What is offered to be tried
 // next is asked twice: with everything else decided anew, and with every other decision pinned, which must show the
-// promised step and memory. Prints the counts and M counterexamples, shrunk, as command lines. Exit status: 0 none, 1
+// promised step and memory. The other side of every A/B is asked for with every other decision pinned: it must bring no
+// error. Prints the counts and M counterexamples, shrunk, as command lines. Exit status: 0 none, 1
 // some, 2 misuse. With --answers 1 no law is asked, and a digest of every answer is printed instead: a change that must
 // not move an answer is compared by these.
 #include <algorithm>
@@ -117,7 +118,7 @@ struct Broken {
 };
 
 struct Tally {
-  int64_t answered = 0, searched = 0, fixes = 0, asked_again = 0, promises = 0, trials = 0;
+  int64_t answered = 0, searched = 0, fixes = 0, asked_again = 0, promises = 0, trials = 0, sides = 0;
   std::map<std::string, int64_t> by_rule;
   std::map<std::string, Broken> broken;  // by rule and breach, with the first example
 };
@@ -129,9 +130,10 @@ bool IsSearch(const Answer& answer) {
   return false;
 }
 
-// What the answer to the question with all else as it was breaks; empty: nothing.
+// What the answer to the question with all else as it was breaks; empty: nothing. `trial`: what is promised; null:
+// nothing.
 std::string TryAsItIs(const Resolver& resolver, const Question& question, const Answer& answer, const v1::Fix& fix,
-                      const Trial& trial, const Said& before) {
+                      const Trial* trial, const Said& before) {
   Question tried = With(AsItIs(question, answer), fix);
   Answer then;
   if (const absl::Status status = resolver.ResolveConfig(tried, &then); !status.ok()) {
@@ -151,7 +153,17 @@ std::string TryAsItIs(const Resolver& resolver, const Question& question, const 
   for (const std::string& error : after.errors) {
     if (before.errors.count(error) == 0) return absl::StrCat("new error, all else as it is: ", error);
   }
-  return BrokenTrial(trial, before.forecast, after.forecast);
+  return trial != nullptr ? BrokenTrial(*trial, before.forecast, after.forecast) : "";
+}
+
+// The other run of an A/B, as a change of the plan.
+v1::Fix OtherSide(const v1::AbSuggestion& ab) {
+  v1::Fix side;
+  v1::KnobSetting& knob = *side.add_knobs();
+  knob.set_name(ab.knob());
+  if (ab.has_other_value()) *knob.mutable_value() = ab.other_value();
+  for (const v1::KnobSetting& companion : ab.companions()) *side.add_knobs() = companion;
+  return side;
 }
 
 void Check(const Resolver& resolver, const Question& question, Tally* tally) {
@@ -188,12 +200,20 @@ void Check(const Resolver& resolver, const Question& question, Tally* tally) {
       if (breach.empty() && trial.has_value()) {
         ++tally->trials;
         breach = BrokenAnew(before.forecast, after.forecast);
-        if (breach.empty()) breach = TryAsItIs(resolver, question, answer, fix, *trial, before);
+        if (breach.empty()) breach = TryAsItIs(resolver, question, answer, fix, &*trial, before);
       }
       if (breach.empty()) continue;
       Broken& broken = tally->broken[absl::StrCat(finding.rule_id(), ": ", breach)];
       if (broken.count++ == 0) broken = {1, question, fix};
     }
+  }
+  for (const v1::AbSuggestion& ab : answer.ab_suggestions()) {
+    ++tally->sides;
+    const v1::Fix side = OtherSide(ab);
+    const std::string breach = TryAsItIs(resolver, question, answer, side, nullptr, before);
+    if (breach.empty()) continue;
+    Broken& broken = tally->broken[absl::StrCat("A/B of ", ab.knob(), ": ", breach)];
+    if (broken.count++ == 0) broken = {1, question, side};
   }
 }
 
@@ -259,12 +279,12 @@ int Main(const std::vector<std::string>& args) {
   for (const auto& [what, found] : tally.broken) broken += found.count;
   std::printf(
       "%lld questions, %lld answered, %lld of them searched; %lld fixes of %zu rules, asked again in %lld "
-      "questions, %lld promise a step, %lld a trial; "
+      "questions, %lld promise a step, %lld a trial; %lld sides of an A/B; "
       "%lld break a law\n",
       static_cast<long long>(count) + static_cast<long long>(searched), static_cast<long long>(tally.answered),
       static_cast<long long>(tally.searched), static_cast<long long>(tally.fixes), tally.by_rule.size(),
       static_cast<long long>(tally.asked_again), static_cast<long long>(tally.promises),
-      static_cast<long long>(tally.trials), static_cast<long long>(broken));
+      static_cast<long long>(tally.trials), static_cast<long long>(tally.sides), static_cast<long long>(broken));
   for (auto& [what, found] : tally.broken) {
     if (show-- <= 0) break;
     Shrink(resolver, what, &found);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -29,27 +30,39 @@ void CaptureWithoutAttention(Knob list, const Value& modules, Companions* compan
   companions->emplace_back(list, std::move(others));
 }
 
+void KeepAttentionOffOverlap(const Config& config, Knob list, AbSuggestion* ab) {
+  const bool graphed = config.Get(K::cuda_graph_impl).text() == "transformer_engine";
+  const bool overlapped = config.Get(K::overlap_moe_expert_parallel_comm).truthy();
+  if (ab->knob == K::overlap_moe_expert_parallel_comm && ab->other_value.truthy() && graphed) {
+    const Value& modules = config.Get(list);
+    if (WithoutAttention(modules) != modules) CaptureWithoutAttention(list, modules, &ab->companions);
+  } else if (ab->knob == K::cuda_graph_impl && overlapped) {
+    for (auto& [companion, value] : ab->companions) {
+      if (companion == list) value = WithoutAttention(value);
+    }
+  }
+}
+
+// Upstream has one of the two hide the exchange (ep-overlap.no-shared-expert-overlap).
+void KeepSharedExpertAlone(const Config& config, AbSuggestion* ab) {
+  constexpr Knob kShared = K::moe_shared_expert_overlap;
+  if (ab->knob != K::overlap_moe_expert_parallel_comm || !ab->other_value.truthy()) return;
+  std::erase_if(ab->companions, [](const auto& companion) { return companion.first == kShared; });
+  if (config.Get(kShared).truthy()) ab->companions.emplace_back(kShared, false);
+}
+
 }  // namespace
 
-void KeepAttentionOffOverlap(const NormalizedIntent& intent, DecidedPlan* plan) {
+void CompleteOtherSides(const NormalizedIntent& intent, DecidedPlan* plan) {
+  if (!intent.model.is_moe()) return;
   const Config& config = plan->config;
   const Knob list =
       config.origin(K::cuda_graph_modules) != Origin::kAbsent ? K::cuda_graph_modules : K::cuda_graph_scope;
-  if (!intent.model.is_moe() || !decide::OverlapSpoilsAttentionGraph(intent.workload.precision) ||
-      config.origin(list) == Origin::kCaller) {
-    return;
-  }
-  const bool graphed = config.Get(K::cuda_graph_impl).text() == "transformer_engine";
-  const bool overlapped = config.Get(K::overlap_moe_expert_parallel_comm).truthy();
+  const bool attention_is_open =
+      decide::OverlapSpoilsAttentionGraph(intent.workload.precision) && config.origin(list) != Origin::kCaller;
   for (AbSuggestion& ab : plan->ab_suggestions) {
-    if (ab.knob == K::overlap_moe_expert_parallel_comm && ab.other_value.truthy() && graphed) {
-      const Value& modules = config.Get(list);
-      if (WithoutAttention(modules) != modules) CaptureWithoutAttention(list, modules, &ab.companions);
-    } else if (ab.knob == K::cuda_graph_impl && overlapped) {
-      for (auto& [companion, value] : ab.companions) {
-        if (companion == list) value = WithoutAttention(value);
-      }
-    }
+    if (attention_is_open) KeepAttentionOffOverlap(config, list, &ab);
+    KeepSharedExpertAlone(config, &ab);
   }
 }
 
@@ -82,8 +95,18 @@ DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start,
   decide::DecideFusions(d);
   decide::DecideEnvironment(d);
   plan.stages = std::move(d.f.stages);
-  KeepAttentionOffOverlap(intent, &plan);
+  CompleteOtherSides(intent, &plan);
   return plan;
+}
+
+EnvVars EnvironmentWith(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, Config config) {
+  DecidedPlan plan;
+  plan.config = std::move(config);
+  plan.env = intent.env.vars;
+  decide::Deliberation d(intent, &plan);
+  d.f = decide::ExtractFeatures(intent, shape, plan.config);
+  decide::DecideEnvironment(d);
+  return std::move(plan.env);
 }
 
 }  // namespace flightplan

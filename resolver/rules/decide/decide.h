@@ -38,8 +38,12 @@ struct DecidedPlan {
 DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start,
                    absl::Span<const Measurement* const> reported = {});
 
-// The other side of an A/B leaves attention out of the graphs where these and EP overlap exclude each other. Holds
-// after Decide; to be asked again where decisions were changed since.
-void KeepAttentionOffOverlap(const NormalizedIntent& intent, DecidedPlan* plan);
+// The variables that a plan of the question exports where it comes to this configuration.
+EnvVars EnvironmentWith(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, Config config);
+
+// Gives the other side of each A/B what goes with it beside the rest of the plan: attention stays out of the graphs,
+// and the shared expert alone, where EP overlap excludes them. Holds after Decide; to be asked again where decisions
+// were changed since.
+void CompleteOtherSides(const NormalizedIntent& intent, DecidedPlan* plan);
 
 }  // namespace flightplan

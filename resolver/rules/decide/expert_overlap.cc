@@ -133,11 +133,10 @@ std::string ExposedOnNetwork(D d) {
                       " NVLink domains, so the exchange runs over the network and is exposed");
 }
 
-AbSuggestion OverlapAb(D d) {
+AbSuggestion OverlapAb(D) {
   AbSuggestion ab{.knob = K::overlap_moe_expert_parallel_comm, .plan_value = false, .other_value = true};
   ab.low = -0.25;
   ab.high = 0.13;
-  if (d.on(K::moe_shared_expert_overlap)) ab.companions = {{K::moe_shared_expert_overlap, Value(false)}};
   return ab;
 }
 
