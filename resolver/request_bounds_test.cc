@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "flightplan/v1/timeline.pb.h"
 #include "resolver/base/utf8.h"
 #include "resolver/plan/knob_value.h"
 #include "resolver/resolver.h"
@@ -85,6 +86,69 @@ TEST(RequestBounds, VariablesHaveABoundTogether) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(ViolatedFields(status).count("env"), 1U) << status;
   }
+}
+
+TEST(RequestBounds, PackagesHaveABoundEachAndTogether) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  const auto fields = [&] {
+    v1::ResolveConfigResponse response;
+    return ViolatedFields(TestResolver().ResolveConfig(request, &response));
+  };
+  google::protobuf::Map<std::string, std::string>& packages = *request.mutable_software()->mutable_packages();
+  packages[std::string(128, 'n')] = std::string(1024, 'v');
+  EXPECT_EQ(fields(), std::set<std::string>());
+  packages[std::string(129, 'n')] = "1";
+  EXPECT_EQ(fields(), std::set<std::string>{"software.packages"});
+  packages.clear();
+  packages["deep_ep"] = std::string(1025, 'v');
+  EXPECT_EQ(fields(), std::set<std::string>{"software.packages[deep_ep]"});
+  packages.clear();
+  for (int i = 0; i < 256; ++i) packages[std::to_string(1000 + i)] = std::string(1020, 'v');
+  EXPECT_EQ(fields(), std::set<std::string>());
+  packages["1"] = "";
+  EXPECT_EQ(fields(), std::set<std::string>{"software.packages"});
+  v1::ResolveConfigResponse response;
+  EXPECT_EQ(TestResolver().ResolveConfig(request, &response).message(),
+            "software.packages: is longer than 256 KiB together");
+  request.mutable_software()->set_driver_version(std::string(129, '5'));
+  request.mutable_software()->set_cudnn_version(std::string(129, '9'));
+  request.mutable_software()->mutable_dispatchers()->set_transport(std::string(129, 't'));
+  EXPECT_EQ(fields(), (std::set<std::string>{"software.packages", "software.driver_version", "software.cudnn_version",
+                                             "software.dispatchers.transport"}));
+}
+
+// Each entry is right. tests/properties/extremes_check.cc has long lists of names that are not.
+TEST(RequestBounds, AListThatRepeatsItselfHasABound) {
+  v1::DescribeTimelineRequest request;
+  *request.mutable_resolve() = DeepSeekOnH100();
+  for (int i = 0; i < 65; ++i) {
+    request.add_zooms(v1::TIMELINE_ZOOM_STEP);
+    request.mutable_resolve()->add_dialects("yaml");
+    request.mutable_resolve()->mutable_software()->mutable_dispatchers()->add_backends("deepep");
+  }
+  v1::DescribeTimelineResponse timeline;
+  EXPECT_EQ(ViolatedFields(TestResolver().DescribeTimeline(request, &timeline)), std::set<std::string>{"zooms"});
+  v1::ResolveConfigResponse response;
+  EXPECT_EQ(ViolatedFields(TestResolver().ResolveConfig(request.resolve(), &response)),
+            (std::set<std::string>{"dialects", "software.dispatchers.backends"}));
+}
+
+TEST(RequestBounds, NamesOfFilesAndFormsHaveABound) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_file()->set_text("--num-layers 4\n");
+  request.mutable_file()->set_name(std::string(4097, 'f'));
+  request.set_input_format(std::string(129, 'f'));
+  v1::TextFile* file = request.add_model_files();
+  file->set_name(std::string(4097, 'm'));
+  v1::ValidateConfigResponse response;
+  EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)),
+            (std::set<std::string>{"file.name", "input_format", "model_files[0].name"}));
+  request.clear_input_format();
+  request.mutable_file()->set_name(std::string(4096, 'f'));
+  file->set_name(std::string(4096, 'm'));
+  const absl::Status status = TestResolver().ValidateConfig(request, &response);
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 // A file holds a value of any length; rules look at each name of a list, and are asked again for every fix.

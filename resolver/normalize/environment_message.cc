@@ -36,6 +36,27 @@ std::optional<Version> ReadVersion(bool present, const std::string& text, absl::
   return version;
 }
 
+// Names and versions: texts that rules compare.
+void ReadPackages(const v1::SoftwareStack& m, Environment* env, Violations* violations) {
+  CheckLength("software.driver_version", m.driver_version().size(), kMaxNameBytes, violations);
+  CheckLength("software.cudnn_version", m.cudnn_version().size(), kMaxNameBytes, violations);
+  if (m.has_driver_version()) env->packages["driver"] = m.driver_version();
+  if (m.has_cudnn_version()) env->packages["cudnn"] = m.cudnn_version();
+  if (m.packages_size() > kMaxEnvVars) return violations->Add("software.packages", "has more than 1024 entries");
+  size_t bytes = 0;
+  for (const auto& [name, version] : m.packages()) {
+    bytes += name.size() + version.size();
+    if (name.size() > kMaxNameBytes) {
+      violations->Add("software.packages", absl::StrCat("'", Utf8Prefix(name, kMaxNameBytes), "...' is a name of ",
+                                                        name.size(), " bytes, at most ", kMaxNameBytes));
+    }
+    CheckLength(absl::StrCat("software.packages[", Utf8Prefix(name, kMaxNameBytes), "]"), version.size(),
+                kMaxVersionBytes, violations);
+    env->packages[name] = version;
+  }
+  if (bytes > kMaxEnvBytes) violations->Add("software.packages", "is longer than 256 KiB together");
+}
+
 }  // namespace
 
 void ReadTarget(const v1::TargetStack& message, absl::string_view field, Environment* env, Violations* violations) {
@@ -66,13 +87,11 @@ void ReadSoftware(const v1::SoftwareStack& m, Environment* env, Violations* viol
   env->torch_stated = m.has_torch_version();
   env->cuda = ReadVersion(m.has_cuda_version(), m.cuda_version(), "cuda_version", violations);
   env->nccl = ReadVersion(m.has_nccl_version(), m.nccl_version(), "nccl_version", violations);
-  if (m.has_driver_version()) env->packages["driver"] = m.driver_version();
-  if (m.has_cudnn_version()) env->packages["cudnn"] = m.cudnn_version();
-  if (m.packages_size() > kMaxEnvVars) violations->Add("software.packages", "has more than 1024 entries");
-  for (const auto& [name, version] : m.packages()) env->packages[name] = version;
+  ReadPackages(m, env, violations);
   if (m.has_paged_stash() && m.paged_stash()) env->capabilities.insert("paged_stash");
   if (!m.has_dispatchers()) return;
   env->capabilities_known = true;
+  CheckCount("software.dispatchers.backends", m.dispatchers().backends_size(), kMaxChoices, violations);
   for (const std::string& backend : m.dispatchers().backends()) {
     if (backend != "deepep" && backend != "hybridep" && backend != "ncclep") {
       violations->Add("software.dispatchers.backends", absl::StrCat("'", Utf8Prefix(backend, kMaxNameBytes),
@@ -80,6 +99,7 @@ void ReadSoftware(const v1::SoftwareStack& m, Environment* env, Violations* viol
     }
     env->capabilities.insert(backend);
   }
+  CheckLength("software.dispatchers.transport", m.dispatchers().transport().size(), kMaxNameBytes, violations);
   if (m.dispatchers().has_transport())
     env->capabilities.insert(absl::StrCat("transport=", m.dispatchers().transport()));
 }
@@ -120,6 +140,7 @@ void ReadModelFiles(const google::protobuf::RepeatedPtrField<v1::TextFile>& file
     bytes += file.name().size() + file.text().size();
     if (bytes > kMostBytes) return violations->Add("model_files", "is longer than 1 MiB together");
     const std::string field = absl::StrCat("model_files[", i, "].name");
+    CheckLength(field, file.name().size(), kMaxPathBytes, violations);
     if (file.name().empty()) {
       violations->Add(field, "is required: the path that the launch or another file writes");
     } else if (!env->model_files.emplace(file.name(), file.text()).second) {

@@ -15,12 +15,14 @@ namespace {
 
 ConfigInput ReadConfigInput(const v1::ValidateConfigRequest& request, Violations* violations) {
   ConfigInput input;
+  CheckLength("input_format", request.input_format().size(), kMaxNameBytes, violations);
   input.format = request.input_format();
   switch (request.config_case()) {
     case v1::ValidateConfigRequest::kArguments:
       input.arguments.assign(request.arguments().values().begin(), request.arguments().values().end());
       break;
     case v1::ValidateConfigRequest::kFile:
+      CheckLength("file.name", request.file().name().size(), kMaxPathBytes, violations);
       input.form = ConfigInput::Form::kFile;
       input.file_name = request.file().name();
       input.text = request.file().text();

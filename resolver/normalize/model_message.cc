@@ -14,6 +14,7 @@
 #include "google/protobuf/descriptor.h"
 #include "resolver/base/utf8.h"
 #include "resolver/normalize/knobs_message.h"
+#include "resolver/normalize/request_bounds.h"
 #include "resolver/plan/model_fields.h"
 
 namespace flightplan {
@@ -116,6 +117,8 @@ class Reader {
         Set(*route.field, name, ValueFromMessage(extra->second, absl::StrCat(path_, ".", name), violations_));
       }
     }
+    CheckNotes(absl::StrCat(path_, ".sources"), message_.sources(), violations_);
+    CheckLength(absl::StrCat(path_, ".notes"), message_.notes().size(), kMaxNotesBytes, violations_);
     RefuseUnknown(message_.extra_dimensions(), "extra_dimensions", /*number=*/true);
     RefuseUnknown(message_.extra_fields(), "extra_fields", /*number=*/false);
     model_.knobs = PinsFromMessages(v1::Knobs::default_instance(), message_.knobs(), "", absl::StrCat(path_, ".knobs"),

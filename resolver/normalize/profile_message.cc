@@ -15,6 +15,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "resolver/base/json.h"
 #include "resolver/base/utf8.h"
+#include "resolver/normalize/request_bounds.h"
 #include "resolver/plan/quantity.h"
 
 namespace flightplan {
@@ -182,11 +183,10 @@ HardwareProfile ProfileFromMessage(const v1::HardwareProfile& m, absl::string_vi
     violations->Add(Path(field, "name"), absl::StrCat("is '", absl::CEscape(m.name().substr(0, 64)), "', must be 1 to ",
                                                       kMaxProfileName, " of A-Z a-z 0-9 . _ -"));
   }
-  const std::pair<const char*, const std::string*> texts[] = {{"device_name", &m.device_name()},
-                                                              {"device_uuid", &m.device_uuid()},
-                                                              {"driver_version", &m.driver_version()},
-                                                              {"probe_version", &m.probe_version()},
-                                                              {"gpu", &m.gpu()}};
+  const std::pair<const char*, const std::string*> texts[] = {
+      {"device_name", &m.device_name()},       {"device_uuid", &m.device_uuid()},
+      {"driver_version", &m.driver_version()}, {"probe_version", &m.probe_version()},
+      {"cuda_version", &m.cuda_version()},     {"gpu", &m.gpu()}};
   for (const auto& [name, text] : texts) CheckText(*text, Path(field, name), violations);
   if (m.device_name().empty()) {
     violations->Add(Path(field, "device_name"), "is required: the GPU as the driver names it");
@@ -195,6 +195,8 @@ HardwareProfile ProfileFromMessage(const v1::HardwareProfile& m, absl::string_vi
     violations->Add(Path(field, "kind"),
                     absl::StrCat("is '", absl::CEscape(m.kind().substr(0, 64)), "', must be measured or synthetic"));
   }
+  CheckNotes(Path(field, "conditions.throttle_reasons"), m.conditions().throttle_reasons(), violations);
+  CheckNotes(Path(field, "notes"), m.notes(), violations);
   if (m.sm_count() < 0 || m.sm_count() > 4096) violations->Add(Path(field, "sm_count"), "must be 0..4096");
   const std::pair<const char*, double> watts[] = {{"power_watts", m.conditions().power_watts()},
                                                   {"power_limit_watts", m.conditions().power_limit_watts()}};

@@ -34,6 +34,7 @@ void ReadDialects(const google::protobuf::RepeatedPtrField<std::string>& names, 
                   Violations* violations) {
   static constexpr absl::string_view kKnown[] = {
       "megatron-lm", "megatron-lm-one-gpu", "megatron-bridge", "megatron-bridge-perf", "loongforge", "yaml", "json"};
+  CheckCount("dialects", names.size(), kMaxChoices, violations);
   for (const std::string& name : names) {
     if (std::find(std::begin(kKnown), std::end(kKnown), absl::string_view(name)) == std::end(kKnown)) {
       violations->Add("dialects", absl::StrCat("'", Utf8Prefix(name, kMaxNameBytes),

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "flightplan/v1/timeline.pb.h"
+#include "resolver/normalize/request_bounds.h"
 #include "resolver/normalize/violations.h"
 
 namespace flightplan {
@@ -23,6 +24,7 @@ absl::StatusOr<TimelineAsked> NormalizeTimeline(const v1::DescribeTimelineReques
   if (request.config_case() == v1::DescribeTimelineRequest::CONFIG_NOT_SET) {
     violations.Add("config", "one of resolve and validate must be set");
   }
+  CheckCount("zooms", request.zooms_size(), kMaxChoices, &violations);
   for (int i = 0; i < request.zooms_size(); ++i) {
     const int zoom = request.zooms(i);
     if (zoom < v1::TIMELINE_ZOOM_STEP || zoom > v1::TIMELINE_ZOOM_LAYER) {

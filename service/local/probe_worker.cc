@@ -17,6 +17,7 @@
 #include "absl/strings/strip.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/normalize/request_bounds.h"
 #include "resolver/normalize/violations.h"
 #include "service/local/probe_layer.h"
 #include "service/local/probe_lines.h"
@@ -188,6 +189,7 @@ void CheckDevices(const v1::RunProbeRequest& request, Violations* violations) {
 absl::Status CheckProbeRequest(const v1::RunProbeRequest& request, const Catalog& catalog, std::string* shape) {
   Violations violations;
   CheckDevices(request, &violations);
+  CheckCount("groups", request.groups_size(), kMaxChoices, &violations);
   for (int i = 0; i < request.groups_size(); ++i) {
     if (std::find(std::begin(kGroups), std::end(kGroups), absl::string_view(request.groups(i))) == std::end(kGroups)) {
       violations.Add(absl::StrCat("groups[", i, "]"),

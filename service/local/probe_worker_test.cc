@@ -432,6 +432,11 @@ TEST(CheckProbeRequest, RefusesWhatMakesNoSense) {
   request.set_device_index(-1);
   request.mutable_budget()->set_seconds(31);
   EXPECT_EQ(check(request).code(), absl::StatusCode::kInvalidArgument);
+  v1::RunProbeRequest long_list;
+  for (int i = 0; i < 64; ++i) long_list.add_groups("ceilings");
+  EXPECT_TRUE(check(long_list).ok());
+  long_list.add_groups("ceilings");  // they stand in the worker's command line
+  EXPECT_EQ(check(long_list).code(), absl::StatusCode::kInvalidArgument);
   for (const int seconds : {1, 30}) {
     v1::RunProbeRequest at_the_edge;
     at_the_edge.mutable_budget()->set_seconds(seconds);

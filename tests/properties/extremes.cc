@@ -63,6 +63,7 @@ const int64_t kIntegers[] = {std::numeric_limits<int64_t>::min(),
                              std::numeric_limits<int64_t>::max()};
 
 bool IsNumber(const FieldDescriptor& field) {
+  if (field.is_repeated()) return false;
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32:
     case FieldDescriptor::CPPTYPE_INT64:
@@ -80,22 +81,74 @@ bool IsNumber(const FieldDescriptor& field) {
   return false;
 }
 
-void FindNumbers(const Message& message, Way* way, std::vector<Way>* found) {
+bool IsTextOrList(const FieldDescriptor& field) {
+  return field.is_repeated() || field.cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+}
+
+bool IsMessage(const FieldDescriptor& field) { return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE; }
+
+void Find(const Message& message, bool (*wanted)(const FieldDescriptor&), Way* way, std::vector<Way>* found) {
+  const google::protobuf::Reflection& from = *message.GetReflection();
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = message.GetDescriptor()->field(i);
-    if (field->is_repeated() && (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE ||
-                                 message.GetReflection()->FieldSize(message, field) == 0)) {
-      continue;
-    }
+    const bool held = !field->is_repeated() || (IsMessage(*field) && from.FieldSize(message, field) > 0);
     way->push_back(field);
-    if (IsNumber(*field)) {
-      found->push_back(*way);
-    } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && static_cast<int>(way->size()) < kMaxDepth) {
-      const Message& inner = field->is_repeated() ? message.GetReflection()->GetRepeatedMessage(message, field, 0)
-                                                  : message.GetReflection()->GetMessage(message, field);
-      FindNumbers(inner, way, found);
+    if (wanted(*field) && (held || IsTextOrList(*field))) found->push_back(*way);
+    if (held && IsMessage(*field) && static_cast<int>(way->size()) < kMaxDepth) {
+      Find(field->is_repeated() ? from.GetRepeatedMessage(message, field, 0) : from.GetMessage(message, field), wanted,
+           way, found);
     }
     way->pop_back();
+  }
+}
+
+std::vector<Way> FieldsOf(const Message& message, bool (*wanted)(const FieldDescriptor&)) {
+  Way way;
+  std::vector<Way> found;
+  Find(message, wanted, &way, &found);
+  return found;
+}
+
+// The message that holds the last field of the way.
+Message* HolderOf(const Way& way, Message* message) {
+  for (size_t i = 0; i + 1 < way.size(); ++i) {
+    // Another number of the same oneof may have taken the entry away.
+    if (way[i]->is_repeated() && message->GetReflection()->FieldSize(*message, way[i]) == 0) {
+      message->GetReflection()->AddMessage(message, way[i]);
+    }
+    message = way[i]->is_repeated() ? message->GetReflection()->MutableRepeatedMessage(message, way[i], 0)
+                                    : message->GetReflection()->MutableMessage(message, way[i]);
+  }
+  return message;
+}
+
+// One more entry of a list or a map; `text` where it holds text.
+void AddEntry(const FieldDescriptor& field, const std::string& text, Message* message) {
+  const google::protobuf::Reflection& to = *message->GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return to.AddInt32(message, &field, 1);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return to.AddInt64(message, &field, 1);
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return to.AddUInt32(message, &field, 1);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return to.AddUInt64(message, &field, 1);
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return to.AddFloat(message, &field, 1);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return to.AddDouble(message, &field, 1);
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return to.AddEnumValue(message, &field, 1);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return to.AddBool(message, &field, true);
+    case FieldDescriptor::CPPTYPE_STRING:
+      return to.AddString(message, &field, text);
+    case FieldDescriptor::CPPTYPE_MESSAGE: {
+      Message* entry = to.AddMessage(message, &field);
+      if (!field.is_map()) return;
+      return entry->GetReflection()->SetString(entry, field.message_type()->map_key(), text);
+    }
   }
 }
 
@@ -136,11 +189,24 @@ std::string ProfileText() {
 absl::Span<const double> Reals() { return kReals; }
 absl::Span<const int64_t> Integers() { return kIntegers; }
 
-std::vector<Way> NumbersOf(const Message& message) {
-  Way way;
-  std::vector<Way> found;
-  FindNumbers(message, &way, &found);
-  return found;
+std::vector<Way> NumbersOf(const Message& message) { return FieldsOf(message, IsNumber); }
+std::vector<Way> ListsOf(const Message& message) { return FieldsOf(message, IsTextOrList); }
+
+void SetLong(const Way& way, size_t choice, Message* message) {
+  message = HolderOf(way, message);
+  const FieldDescriptor& field = *way.back();
+  const std::string text(size_t{768} * 1024, 'x');
+  if (!field.is_repeated()) return message->GetReflection()->SetString(message, &field, text);
+  const FieldDescriptor* value = field.is_map() ? field.message_type()->map_value() : nullptr;
+  if (value != nullptr && value->cpp_type() == FieldDescriptor::CPPTYPE_STRING && choice == 0) {
+    AddEntry(field, "x", message);
+    const int last = message->GetReflection()->FieldSize(*message, &field) - 1;
+    Message* entry = message->GetReflection()->MutableRepeatedMessage(message, &field, last);
+    return entry->GetReflection()->SetString(entry, value, text);
+  }
+  const bool named = field.is_map() || field.cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+  if (named && choice == 1) return AddEntry(field, text, message);
+  for (int i = 0; i < 50'000; ++i) AddEntry(field, absl::StrCat("x", i), message);
 }
 
 void SetExtreme(const FieldDescriptor& field, size_t choice, Message* message) {
@@ -170,15 +236,7 @@ void SetExtreme(const FieldDescriptor& field, size_t choice, Message* message) {
 }
 
 void SetExtreme(const Way& way, size_t choice, Message* message) {
-  for (size_t i = 0; i + 1 < way.size(); ++i) {
-    // Another number of the same oneof may have taken the entry away.
-    if (way[i]->is_repeated() && message->GetReflection()->FieldSize(*message, way[i]) == 0) {
-      message->GetReflection()->AddMessage(message, way[i]);
-    }
-    message = way[i]->is_repeated() ? message->GetReflection()->MutableRepeatedMessage(message, way[i], 0)
-                                    : message->GetReflection()->MutableMessage(message, way[i]);
-  }
-  SetExtreme(*way.back(), choice, message);
+  SetExtreme(*way.back(), choice, HolderOf(way, message));
 }
 
 std::string Named(const Way& way, size_t choice) {

@@ -1,4 +1,5 @@
-// Numbers of messages at their extremes, and requests to set them in: for checks in process and over the network.
+// Numbers, texts and lists of messages at their extremes, and requests to set them in: for checks in process and over
+// the network.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,12 @@ using Way = std::vector<const google::protobuf::FieldDescriptor*>;
 
 // Singular numbers of singular messages; and of the first entries that `message` has already.
 std::vector<Way> NumbersOf(const google::protobuf::Message& message);
+
+// Texts, lists and maps, of the same messages.
+std::vector<Way> ListsOf(const google::protobuf::Message& message);
+// Makes one as long as a request can be: `choice` counts the ways to do that (kLongWays of them), some the same.
+inline constexpr size_t kLongWays = 3;
+void SetLong(const Way& way, size_t choice, google::protobuf::Message* message);
 
 // `choice` counts through the extremes of the field's type.
 void SetExtreme(const Way& way, size_t choice, google::protobuf::Message* message);

@@ -136,6 +136,14 @@ class Tally {
       std::printf("BROKEN %s, with %s\n", line.c_str(), what.c_str());
     }
   }
+  // The same of what has to be refused.
+  void Refuse(const Question& question, const Message& request, const std::string& what) {
+    const int64_t answered = answered_;
+    Ask(question, request, what);
+    if (answered_ == answered) return;
+    ++broken_;
+    std::printf("BROKEN %s, with %s: is answered\n", question.name.c_str(), what.c_str());
+  }
   std::string Slowest() const { return absl::StrCat(absl::FormatDuration(slowest_), ": ", slowest_of_); }
   int64_t asked() const { return asked_; }
   int64_t answered() const { return answered_; }
@@ -155,6 +163,26 @@ void OneAtATime(const Question& question, Tally* tally) {
       request->CopyFrom(*question.message);
       SetExtreme(number, choice, request.get());
       tally->Ask(question, *request, Named(number, choice));
+    }
+  }
+}
+
+// A text, list or map that alone fills a request is refused.
+void LongLists(const Question& question, Tally* tally) {
+  // A report is bounded as a whole (service/evidence/report_limits.h).
+  if (question.message->GetDescriptor() == v1::Measurement::descriptor()) return;
+  for (const Way& list : ListsOf(*question.message)) {
+    // What is judged may be as long as a request. Its readers have their bounds, and say what they leave unread
+    // (hostile_check).
+    const google::protobuf::Descriptor* const holder = list.back()->containing_type();
+    const bool judged = holder == v1::ArgumentList::descriptor() ||
+                        (holder == v1::TextFile::descriptor() && list.back()->name() == "text");
+    if (judged && list.size() == 2) continue;
+    for (size_t choice = 0; choice < kLongWays; ++choice) {
+      const std::unique_ptr<Message> request(question.message->New());
+      request->CopyFrom(*question.message);
+      SetLong(list, choice, request.get());
+      tally->Refuse(question, *request, Named(list, choice));
     }
   }
 }
@@ -225,6 +253,7 @@ int Main(int argc, char** argv) {
     if (!plain.ok()) std::printf("BROKEN %s: the sample itself: %s\n", question.name.c_str(), plain.ToString().c_str());
     if (!plain.ok()) return 1;
     OneAtATime(question, &tally);
+    LongLists(question, &tally);
     std::printf("%s: %s\n", question.name.c_str(), tally.Slowest().c_str());
   }
   if (first < 0) EveryKnob(questions[0], &tally);
