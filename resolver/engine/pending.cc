@@ -94,7 +94,15 @@ RuleSet RecordedReads::PendingFor(const Config& config, const Environment& env) 
     if (!same_value) of_values_.AddOf(knob, &pending);
     of_origins_.AddOf(knob, &pending);
   });
-  for (const auto& [name, value] : env.vars) AddReaders(name, &pending);
+  if (env.vars.size() <= of_vars_.size()) {
+    for (const auto& [name, value] : env.vars) AddReaders(name, &pending);
+    return pending;
+  }
+  // A launch may set a thousand variables, and rules read a few; a repair asks this for each of its trials.
+  for (const auto& [name, readers] : of_vars_) {
+    if (!env.vars.contains(name)) continue;
+    for (const uint16_t i : readers) pending.Add(i);
+  }
   return pending;
 }
 
