@@ -99,6 +99,24 @@ TEST(PlanLayouts, AnswersWithThePlansThatGoIntoItsBytes) {
   }
 }
 
+// Of any time that is left, the first plan is written.
+TEST(PlanLayouts, AnswersWithThePlansThatAreWrittenInTime) {
+  v1::PlanLayoutsRequest request;
+  *request.mutable_base() = QwenOnSixteen();
+  v1::PlanResult whole, cut;
+  ASSERT_TRUE(TestResolver().PlanLayouts(request, {}, &whole).ok());
+  ASSERT_GT(whole.plans_size(), 3);
+  for (const int written : {1, 3}) {
+    int plans = 1;
+    PlanHooks hooks;
+    hooks.write_on = [&] { return ++plans <= written; };
+    ASSERT_TRUE(TestResolver().PlanLayouts(request, hooks, &cut).ok());
+    ASSERT_EQ(cut.plans_size(), written);
+    EXPECT_EQ(CountOf(cut.findings(), "plan.answer-cut"), 1);
+    for (int i = 0; i < written; ++i) EXPECT_EQ(CanonicalBytes(cut.plans(i)), CanonicalBytes(whole.plans(i))) << i;
+  }
+}
+
 // LoongForge's command line has no "yarn", which is what the model needs: no size of the cluster helps.
 TEST(PlanLayouts, SaysWhatRefusesEveryLayoutThatFits) {
   v1::PlanLayoutsRequest request;

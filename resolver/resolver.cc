@@ -284,6 +284,10 @@ absl::Status Resolver::PlanLayouts(const v1::PlanLayoutsRequest& request, const 
   plans.reserve(list.plans.size());
   size_t bytes = kBytesBesidePlans;
   for (PlanAnswer& found : list.plans) {
+    if (!plans.empty() && hooks.write_on != nullptr && !hooks.write_on()) {
+      list.findings.push_back(AnswerLate(plans.size(), list.plans.size()));
+      break;
+    }
     const v1::ResolveConfigRequest asked = AskedAs(request.base(), *intent, found.plan.intent);
     ConfigAnswer plan = Answer(asked, evidence, &found.plan);
     bytes += plan.bytes.size() + kBytesAroundAPlan;

@@ -259,7 +259,7 @@ constexpr Record kRecords[] = {
      "the sizes that were left open are the best found by forecast; what was searched, and the next best",
      "Flightplan's search"},
     {"plan.answer-cut", "plan", "warning", "plan", Verdict::kWillRun, "",
-     "the answer has as many of the plans, best first, as its largest size lets it: ask for fewer",
+     "the answer has as many of the plans, best first, as its largest size and the call's time let it: ask for fewer",
      "Flightplan's search"},
     {"plan.execution", "plan", "decision", "plan", Verdict::kAdvice,
      "moe_token_dispatcher_type moe_flex_dispatcher_backend overlap_moe_expert_parallel_comm cuda_graph_impl "

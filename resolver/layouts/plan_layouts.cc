@@ -159,6 +159,15 @@ Finding AnswerCut(size_t kept, size_t found, size_t max_bytes) {
       "fewer plans: those that are left out rank behind all that are here");
 }
 
+Finding AnswerLate(size_t kept, size_t found) {
+  return PlanFinding("plan.answer-cut", Severity::kWarning,
+                     absl::StrCat("the ", found,
+                                  " plans found take longer to write than was left of the call's time: the "
+                                  "last ",
+                                  found - kept, " are left out"),
+                     "more time, or fewer plans: those that are left out rank behind all that are here");
+}
+
 absl::StatusOr<PlanList> PlanLayouts(const NormalizedIntent& intent, PlanObjective objective, size_t plan_count,
                                      const EvidenceSnapshot& evidence, const PlanHooks& hooks) {
   Planner planner(intent, objective, plan_count, evidence, hooks);

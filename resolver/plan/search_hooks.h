@@ -20,6 +20,8 @@ struct PlanHooks {
   std::function<void(size_t count, const std::function<void(size_t begin, size_t end)>& body)> parallel;
   // Called every few milliseconds; false stops the search, which then answers with the best so far.
   std::function<bool(const PlanProgress&)> progress;
+  // Asked before every plan but the first is written; false leaves out those that are not, and a finding says so.
+  std::function<bool()> write_on;
   // Bytes that the answer may have: the last plans are left out of a larger one, and a finding says so.
   size_t max_answer_bytes = std::numeric_limits<size_t>::max();
 };

@@ -1,6 +1,5 @@
 #include "service/handlers/plan_layouts.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include "service/call/answer_source.h"
 #include "service/call/event_stream.h"
 #include "service/handlers/answer.h"
+#include "service/handlers/search_times.h"
 #include "service/wire/raw_message.h"
 #include "service/wire/status_mapping.h"
 
@@ -23,10 +23,6 @@ namespace {
 
 // Progress is for people.
 constexpr std::chrono::milliseconds kProgressEvery{200};
-// Of a call's time the last part is for writing the answer and sending it, and the part before for the plans of what
-// the search found; the search ends before both.
-constexpr int kPart = 8;  // of it, within these bounds
-constexpr std::chrono::milliseconds kLeast{200}, kMostForSending{2000}, kMostForPlans{5000};
 
 class PlanCall final : public EventStream {
  public:
@@ -68,13 +64,14 @@ class PlanCall final : public EventStream {
     }
     const auto now = Clock::now();
     const Clock::duration left = call().deadline() - std::chrono::system_clock::now();
-    const Clock::time_point plans_end = now + left - std::clamp<Clock::duration>(left / kPart, kLeast, kMostForSending);
-    search_ends_ = plans_end - std::clamp<Clock::duration>(left / kPart, kLeast, kMostForPlans);
-    const flightplan::Work work(std::numeric_limits<uint64_t>::max(), [this, plans_end] {
-      return gone_.load(std::memory_order_relaxed) || Clock::now() > plans_end;
+    const SearchTimes ends(now, left);
+    search_ends_ = ends.search;
+    const flightplan::Work work(std::numeric_limits<uint64_t>::max(), [this, ends] {
+      return gone_.load(std::memory_order_relaxed) || Clock::now() > ends.plans;
     });
     PlanHooks hooks;
     hooks.progress = [this](const PlanProgress& progress) { return Tell(progress); };
+    hooks.write_on = [this, ends] { return !gone_.load(std::memory_order_relaxed) && Clock::now() < ends.writing; };
     hooks.max_answer_bytes = kMaxAnswerBytes;
     const EvidenceSource* const source = call().edge().evidence;
     const auto evidence = source == nullptr ? std::make_shared<const EvidenceSnapshot>() : source->Current();
