@@ -63,10 +63,16 @@ TEST_F(HttpServerTest, HeadersAndBodiesHaveABound) {
   EXPECT_THAT(
       Ask(absl::StrCat("GET /hello HTTP/1.1\r\nHost: a\r\nX: ", std::string(kMaxHttpHeaderBytes, 'x'), "\r\n\r\n")),
       StartsWith("HTTP/1.1 431 "));
+  // Of short lines too, and to the byte.
+  std::string header = "GET /hello HTTP/1.1\r\nHost: a\r\n";
+  while (header.size() < kMaxHttpHeaderBytes - 8) header += "X:\r\n";
+  header += absl::StrCat("Y:", std::string(kMaxHttpHeaderBytes - header.size() - 6, 'y'), "\r\n");
+  EXPECT_THAT(Ask(header + "\r\n"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(Ask(header + "X:\r\n\r\n"), StartsWith("HTTP/1.1 431 "));
   EXPECT_THAT(Ask("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n\r\n"), StartsWith("HTTP/1.1 413 "));
   EXPECT_THAT(Ask("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"),
               StartsWith("HTTP/1.1 411 "));
-  EXPECT_EQ(dropped(HttpDrop::kMalformed), 3);
+  EXPECT_EQ(dropped(HttpDrop::kMalformed), 4);
 }
 
 TEST_F(HttpServerTest, WhoSendsTooLargeABodyGetsTheAnswer) {

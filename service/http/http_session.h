@@ -77,8 +77,13 @@ class HttpSession final : public std::enable_shared_from_this<HttpSession<Stream
     parser_->header_limit(kMaxHttpHeaderBytes);
     parser_->body_limit(loop_.options.max_body_bytes);
     boost::beast::http::async_read_header(*stream_, buffer_, *parser_,
-                                          [self = this->shared_from_this()](const error_code& error, size_t) {
+                                          [self = this->shared_from_this()](const error_code& error, size_t bytes) {
                                             if (error) return self->Complain(error);
+                                            // The parser bounds what it has of a line that is not whole, and of a
+                                            // header of short lines took 64 KiB at once.
+                                            if (bytes > kMaxHttpHeaderBytes) {
+                                              return self->Complain(boost::beast::http::error::header_limit);
+                                            }
                                             self->ReadBody();
                                           });
   }
