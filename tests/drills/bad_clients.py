@@ -19,6 +19,9 @@ import urllib.request
 from http2 import CONTINUATION, HEADERS, OPENING, PREFACE, frame, reset_streams
 
 bindir, seconds = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 10.0
+for program in ("flightplan", "load_client"):
+    if not os.access(f"{bindir}/{program}", os.X_OK):
+        sys.exit(f"bad_clients.py: {bindir}/{program} is missing, or no program")
 
 
 def free_port():
@@ -38,6 +41,7 @@ if behind_front:
     listen = [f"--listen=unix:{scratch.name}/own", f"--front_listen=unix:{scratch.name}/front", f"--token_file={tokens}"]
 server = subprocess.Popen([f"{bindir}/flightplan", "serve", *listen, f"--http_listen=127.0.0.1:{http_port}",
                            "--log_level=error"], stderr=subprocess.DEVNULL)
+atexit.register(server.kill)  # it holds our output: whoever reads that would wait for it
 if behind_front:
     haproxy = pathlib.Path(__file__).resolve().parents[2] / "deploy/haproxy"
     front = subprocess.Popen(["haproxy", "-f", haproxy / "strangers.cfg", "-f", haproxy / "front.cfg"], stderr=subprocess.DEVNULL,
@@ -154,4 +158,4 @@ print(f"bad_clients: attacks={sum(count.values())} server_alive={alive} rss_mib=
 server.terminate()
 code = server.wait(40)
 if not alive or code != 0 or " failed=0 " not in good.stdout:
-    sys.exit(f"failed: exit code {code}, {good.stderr}")
+    sys.exit(f"failed: exit code {code}, of the good client {good.returncode}, {good.stderr}")

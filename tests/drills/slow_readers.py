@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Callers who ask and never read, and one tenant who searches all the time, beside a tenant who asks small questions.
 usage: slow_readers.py BINDIR [SECONDS of each]"""
+import atexit
 import contextlib
 import hashlib
 import pathlib
@@ -45,6 +46,7 @@ class Server:
         self.process = subprocess.Popen([f"{bindir}/flightplan", "serve", f"--listen=127.0.0.1:{self.port}", "--log_level=error",
                                          f"--http_listen=127.0.0.1:{self.http}", "--drain_delay=0s", "--drain_timeout=1s", *flags],
                                         stderr=subprocess.DEVNULL)
+        atexit.register(self.process.kill)
         for _ in range(200):
             with contextlib.suppress(OSError):
                 if urllib.request.urlopen(f"http://127.0.0.1:{self.http}/readyz", timeout=5).status == 200:

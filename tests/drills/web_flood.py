@@ -3,6 +3,7 @@
 chunks that are right, wrong or damaged. None may end the server or be answered as its own fault (500); afterwards it
 answers as before, and its memory has a bound.
 usage: web_flood.py BINDIR [REQUESTS [SEED [COMMAND that runs the server, such as valgrind --error-exitcode=9 ...]]]"""
+import atexit
 import collections
 import concurrent.futures
 import contextlib
@@ -158,6 +159,7 @@ def main():
         with open(f"{folder}/serve.log", "w") as log:
             server = subprocess.Popen([*under, flightplan, "serve", f"--listen=127.0.0.1:{free_port()}", f"--http_listen=127.0.0.1:{free_port()}",
                                        f"--web_listen=127.0.0.1:{port}", "--drain_delay=0s", "--log_level=error"], stdout=subprocess.DEVNULL, stderr=log)
+        atexit.register(server.kill)
         started(port)
         before, start, done = peak_mib(server.pid), time.monotonic(), [0] * THREADS
         with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
