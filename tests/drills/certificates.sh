@@ -36,3 +36,7 @@ first="$(openssl x509 -noout -serial -in "$work/gen0/tls.crt")"
 now="$(openssl s_client -connect "127.0.0.1:$port_a" -alpn h2 </dev/null 2>/dev/null | openssl x509 -noout -serial)"
 [ "$failed" = 0 ] && [ "$ok" -gt 0 ] || fail "calls failed: $(tail -3 "$work/err")"
 [ -n "$now" ] && [ "$now" != "$first" ] || fail "the server still shows its first certificate"
+# The oldest TLS that is spoken (deploy/hardening.md). A client of 1.1 alone has to lower OpenSSL's own level first.
+speaks() { openssl s_client -connect "127.0.0.1:$port_a" -alpn h2 -cipher ALL:@SECLEVEL=0 "$1" </dev/null 2>/dev/null | grep -q "BEGIN CERTIFICATE"; }
+speaks -tls1_2 && speaks -tls1_3 || fail "TLS 1.2 and 1.3 are not both spoken"
+! speaks -tls1_1 || fail "TLS 1.1 is spoken"
