@@ -75,6 +75,27 @@ TEST(ParseYaml, BoundsDepthKeysAndSize) {
   EXPECT_NE(Fault(std::string(kMaxYamlBytes + 1, '\n')).find("1048577 bytes"), std::string::npos);
 }
 
+// Short texts that stand for much. Their bounds are those of deploy/hardening.md.
+TEST(ParseYaml, BoundsWhatATextStandsFor) {
+  const auto aliases = [](size_t count) {
+    std::string text = "a: &a \"" + std::string(size_t{64} << 10, 'x') + "\"\nb: [";
+    for (size_t i = 0; i < count; ++i) text += "*a, ";
+    return std::string(ParseYaml("f", text + "1]\n", YamlAliases::kExpanded).status().message());
+  };
+  EXPECT_EQ(kMaxYamlAliasedBytes, size_t{4} << 20);
+  EXPECT_EQ(aliases(62), "");
+  EXPECT_NE(aliases(64).find("anchors and aliases that stand for more than 4194304 bytes"), std::string::npos);
+  const auto lists = [](size_t count) {
+    std::string text = "a: [";
+    for (size_t i = 0; i < count; ++i) text += "[],";
+    return Fault(text + "1]\n");
+  };
+  constexpr size_t kLists = kMaxYamlTreeBytes / (sizeof(YamlNode) + sizeof(std::string));
+  EXPECT_EQ(kMaxYamlTreeBytes, size_t{32} << 20);
+  EXPECT_EQ(lists(kLists - 10), "");
+  EXPECT_NE(lists(kLists + 10).find("values of more than 33554432 bytes in memory"), std::string::npos);
+}
+
 TEST(ParseYaml, NamesThePlaceOfASyntaxFault) {
   EXPECT_EQ(Fault("a: [1, 2\n"), "f.yaml:1:8: neither a colon nor the end of a list or map behind 2");
   EXPECT_EQ(Fault("b: 'y'\na: \"x\\\"\n"), "f.yaml:2:4: a quote that is never closed");
