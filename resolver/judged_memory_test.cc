@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "tests/support/answers.h"
 #include "tests/support/requests.h"
@@ -171,21 +172,47 @@ TEST(JudgedMemory, AModelLargerThanAnyIsNotWeighed) {
   }));
 }
 
+// Activations that eight GPUs of 80 GiB do not hold.
+v1::ValidateConfigRequest LongSequences(const std::string& gpu) {
+  v1::ValidateConfigRequest request = FileOf(
+      "megatron-lm", "pretrain.sh",
+      "CUDA_DEVICE_MAX_CONNECTIONS=1 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 48 --hidden-size 4096 "
+      "--num-attention-heads 64 --seq-length 16384 --max-position-embeddings 16384 --micro-batch-size 2 "
+      "--global-batch-size 64 --vocab-size 32000 --bf16 --tensor-model-parallel-size 8 --use-distributed-optimizer "
+      "--attention-backend flash\n");
+  request.mutable_hardware()->set_gpu(gpu);
+  request.mutable_hardware()->mutable_fabric()->set_hbm_bytes(int64_t{80} << 30);
+  return request;
+}
+
+// Each of them is what the answer to its own question says.
+TEST(JudgedMemory, EachOfSeveralFixesSaysItsOwnChange) {
+  const v1::ValidateConfigRequest request = LongSequences("h100");
+  const v1::ValidateConfigResponse answer = Validated(request);
+  const v1::Finding* const lacks = FindFinding(answer.findings(), "fit.memory");
+  ASSERT_NE(lacks, nullptr);
+  ASSERT_EQ(lacks->fixes_size(), 2);
+  std::set<std::string> said;
+  const char* const heads[] = {"; with the first fix: step ", "; with the second: step "};
+  for (int i = 0; i < 2; ++i) {
+    v1::ValidateConfigRequest fixed = request;
+    fixed.mutable_stated_knobs()->MergeFrom(lacks->fixes(i).knobs());
+    for (const auto& [name, value] : lacks->fixes(i).env()) (*fixed.mutable_env())[name] = value;
+    const double us = Validated(fixed).estimate().step_time_us().value();
+    const std::string step = absl::StrFormat("%+.0f %%", 100 * (us / answer.estimate().step_time_us().value() - 1));
+    EXPECT_TRUE(absl::StrContains(lacks->needs(), absl::StrCat(heads[i], step, ", "))) << lacks->needs() << step;
+    said.insert(step);
+  }
+  EXPECT_EQ(said.size(), 2U);
+}
+
 TEST(JudgedMemory, AMemoryFixSaysWhatItCostsTheStep) {
   const auto change = [](const std::string& gpu) {
-    v1::ValidateConfigRequest request = FileOf(
-        "megatron-lm", "pretrain.sh",
-        "CUDA_DEVICE_MAX_CONNECTIONS=1 torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 48 --hidden-size 4096 "
-        "--num-attention-heads 64 --seq-length 16384 --max-position-embeddings 16384 --micro-batch-size 2 "
-        "--global-batch-size 64 --vocab-size 32000 --bf16 --tensor-model-parallel-size 8 --use-distributed-optimizer "
-        "--attention-backend flash\n");
-    request.mutable_hardware()->set_gpu(gpu);
-    request.mutable_hardware()->mutable_fabric()->set_hbm_bytes(int64_t{80} << 30);
-    const v1::ValidateConfigResponse answer = Validated(request);
+    const v1::ValidateConfigResponse answer = Validated(LongSequences(gpu));
     const v1::Finding* const lacks = FindFinding(answer.findings(), "fit.memory");
-    return lacks == nullptr ? std::string() : lacks->needs().substr(lacks->needs().find("; with the fix:"));
+    return lacks == nullptr ? std::string() : lacks->needs().substr(lacks->needs().find("; with the "));
   };
-  EXPECT_TRUE(absl::StartsWith(change("h100"), "; with the fix: step +")) << change("h100");
+  EXPECT_TRUE(absl::StartsWith(change("h100"), "; with the first fix: step +")) << change("h100");
   EXPECT_TRUE(absl::EndsWith(change("vr200-nvl"), "GiB, the step's change is not known")) << change("vr200-nvl");
 }
 

@@ -92,13 +92,7 @@ std::string Change(const FixOutcome& now, const FixOutcome& then) {
   return absl::StrFormat("step %+.0f %%, %s", WholePercent(then.step_us / now.step_us - 1), memory);
 }
 
-// Of the fix that stands first. Nothing where the memory is not forecast.
-void SayChange(const FixOutcome& now, const FixOutcome& then, Finding* finding) {
-  if (now.memory_bytes <= 0 || then.memory_bytes <= 0) return;
-  absl::StrAppend(&finding->needs, "; with the fix: ", Change(now, then));
-}
-
-constexpr double kMemoryRead = kGib / 2;  // as much as can be read of SayChange
+constexpr double kMemoryRead = kGib / 2;  // as much as can be read of Change
 
 // By as much as can be read. What does not run has no step to compare with.
 bool Differs(const FixOutcome& now, const FixOutcome& then) {
@@ -109,15 +103,32 @@ bool Differs(const FixOutcome& now, const FixOutcome& then) {
 }
 
 // Of a plan of ours: a fix that makes it faster, too, is one that no search looks at.
-void SayWhyNotTaken(const FixOutcome& now, const FixOutcome& then, const Patch& fix, Finding* finding) {
-  constexpr double kSeen = -0.005;  // what SayChange shows as -1 %
-  const bool to_host = std::any_of(fix.begin(), fix.end(), [](const Assignment& one) {
+absl::string_view WhyNotTaken(const FixOutcome& now, const Ranked& fix) {
+  constexpr double kSeen = -0.005;  // what Change shows as -1 %
+  const double then_us = fix.outcome.step_us;
+  const bool to_host = std::any_of(fix.patch.begin(), fix.patch.end(), [](const Assignment& one) {
     return one.env_var.empty() && one.knob == K::fine_grained_activation_offloading && one.value.truthy();
   });
-  if (!to_host || now.step_us <= 0 || then.step_us <= 0 || then.step_us / now.step_us - 1 > kSeen) return;
-  absl::StrAppend(&finding->needs,
-                  ", and faster by the forecast: a plan moves activations to the host only where nothing else fits, so "
-                  "that it is yours to try");
+  if (!to_host || now.step_us <= 0 || then_us <= 0 || then_us / now.step_us - 1 > kSeen) return "";
+  return ", and faster by the forecast: a plan moves activations to the host only where nothing else fits, so that it "
+         "is yours to try";
+}
+
+// What each fix of the finding changes, in their order. Nothing where the memory is not forecast.
+void SayChanges(const FixTrial& trial, const std::vector<Ranked>& fixes, Finding* finding) {
+  static constexpr absl::string_view kHeads[] = {"with the first fix: ", "with the second: ", "with the third: "};
+  const FixOutcome& now = trial.now;
+  const auto known = [](const FixOutcome& outcome) { return outcome.memory_bytes > 0; };
+  if (!known(now) || std::none_of(fixes.begin(), fixes.end(), [&](const Ranked& f) { return known(f.outcome); }))
+    return;
+  for (size_t i = 0; i < fixes.size(); ++i) {
+    const Ranked& fix = fixes[i];
+    const std::string head = fixes.size() == 1       ? "with the fix: "
+                             : i < std::size(kHeads) ? std::string(kHeads[i])
+                                                     : absl::StrCat("with the ", i + 1, "th: ");
+    absl::StrAppend(&finding->needs, "; ", head, known(fix.outcome) ? Change(now, fix.outcome) : "not forecast");
+    if (trial.roomy != nullptr && IsMemory(finding->rule_id)) absl::StrAppend(&finding->needs, WhyNotTaken(now, fix));
+  }
 }
 
 // The modules as the fix of an error among them has them: a memory fix adds to those, and takes over no name that the
@@ -150,9 +161,8 @@ std::optional<MemoryFix> FixMemory(const FixTrial& trial, const std::optional<Va
   finding->fixes.clear();
   for (const Ranked& fix : taken) finding->fixes.push_back(fix.patch);
   if (taken.empty()) return std::nullopt;
+  SayChanges(trial, taken, finding);
   MemoryFix first = {std::move(taken.front().outcome), roomy};
-  SayChange(trial.now, first.outcome, finding);
-  if (trial.roomy != nullptr) SayWhyNotTaken(trial.now, first.outcome, taken.front().patch, finding);
   return first;
 }
 
@@ -171,20 +181,20 @@ std::optional<Ranked> KeepRoom(const FixTrial& trial, const Finding& finding, co
   return Ranked{std::move(kept), *std::move(outcome)};
 }
 
-// Drops the fixes that do not hold, and says what the first that does costs or frees.
+// Drops the fixes that do not hold, and says what those that do cost or free.
 void VetOther(const FixTrial& trial, Finding* finding) {
-  std::vector<Patch> held;
+  std::vector<Ranked> held;
   for (Patch& patch : finding->fixes) {
     std::optional<FixOutcome> after = trial.ask(patch);
     if (!after.has_value() || !IsBetter(trial.now, *after, finding->rule_id)) continue;
-    if (std::optional<Ranked> kept = KeepRoom(trial, *finding, patch, *after)) {
-      patch = std::move(kept->patch);
-      after = std::move(kept->outcome);
-    }
-    if (held.empty() && Differs(trial.now, *after)) SayChange(trial.now, *after, finding);
-    held.push_back(std::move(patch));
+    std::optional<Ranked> kept = KeepRoom(trial, *finding, patch, *after);
+    held.push_back(kept.has_value() ? *std::move(kept) : Ranked{std::move(patch), *std::move(after)});
   }
-  finding->fixes = std::move(held);
+  if (std::any_of(held.begin(), held.end(), [&](const Ranked& fix) { return Differs(trial.now, fix.outcome); })) {
+    SayChanges(trial, held, finding);
+  }
+  finding->fixes.clear();
+  for (Ranked& fix : held) finding->fixes.push_back(std::move(fix.patch));
 }
 
 void SetSizeIn(LayoutWish* layout, Knob knob, const Value& value) {

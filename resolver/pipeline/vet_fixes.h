@@ -48,8 +48,8 @@ struct MemoryFix {
 };
 
 // Drops the fixes that do not hold what they promise. Memory findings get theirs here: what frees enough, first what
-// leaves the layout alone, the shortest step first. `needs` says what the first fix changes in the forecast. Returns
-// the last memory finding's, where there is one.
+// leaves the layout alone, the shortest step first. `needs` says what each fix changes in the forecast. Returns the
+// last memory finding's, where there is one.
 std::optional<MemoryFix> VetFixes(const FixTrial& trial, std::vector<Finding>* findings);
 
 // Whether there is a fix to vet. What is no error has fixes in the full view alone: elsewhere they are taken away.

@@ -174,13 +174,15 @@ void Check(const Resolver& resolver, const Question& question, Tally* tally) {
   const Said before = SaidBy(answer);
   std::map<std::string, std::pair<absl::Status, Said>> asked;  // several findings have one fix
   for (const v1::Finding& finding : answer.findings()) {
-    std::optional<Promise> promised = PromiseOf(finding);
+    const std::vector<std::optional<Promise>> promises = PromisesOf(finding);
     const std::optional<Trial> trial = TrialOf(finding);
     if (finding.area() == "next-step" && !finding.fixes().empty() && !trial.has_value()) {
       Broken& broken = tally->broken[absl::StrCat(finding.rule_id(), ": nothing is promised")];
       if (broken.count++ == 0) broken = {1, question, finding.fixes(0)};
     }
-    for (const v1::Fix& fix : finding.fixes()) {
+    for (int i = 0; i < finding.fixes_size(); ++i) {
+      const v1::Fix& fix = finding.fixes(i);
+      const std::optional<Promise> promised = i < static_cast<int>(promises.size()) ? promises[i] : std::nullopt;
       ++tally->fixes;
       ++tally->by_rule[finding.rule_id()];
       tally->promises += promised.has_value() ? 1 : 0;
@@ -196,7 +198,7 @@ void Check(const Resolver& resolver, const Question& question, Tally* tally) {
       const auto& [status, after] = then->second;
       std::string breach =
           status.ok() ? Breach(before, after, finding.rule_id(), promised) : std::string(status.message());
-      promised.reset();  // it was about the first
+      if (breach.empty()) breach = WrongCount(promises, finding);
       if (breach.empty() && trial.has_value()) {
         ++tally->trials;
         breach = BrokenAnew(before.forecast, after.forecast);

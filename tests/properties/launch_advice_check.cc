@@ -1,12 +1,12 @@
-// launch_advice_check [--count N] [--seed S] [--show K]
+// launch_advice_check [--count N] [--seed S] [--first F] [--show K]
 //
 // What is offered for a launch that somebody wrote is legal and does what it says: launches of the three stacks, of
 // random models, GPUs and layouts, with a few flags changed, written as people write scripts. Every fix of every
 // finding is put beside the text and the launch is judged again: the finding must be gone, no error may be new, and
 // memory may stand no worse. Every repaired text must be bash, be read as what the repair says of it, and have no error
 // that was not there before. Every third launch is converted to another stack, and the fixes of what came out are put
-// to the same test. Prints the counts and K counterexamples, the launch with each. Exit status: 0 none, 1 some, 2
-// misuse.
+// to the same test. Prints the counts and K counterexamples, the launch with each and its number, with
+// which --first asks it alone. Exit status: 0 none, 1 some, 2 misuse.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -284,9 +284,10 @@ struct Tally {
   int64_t launches = 0, refused = 0, conversions = 0, fixes = 0, promises = 0, repairs = 0, mended = 0;
   std::map<std::string, int64_t> by_rule;
   std::map<std::string, std::pair<int64_t, std::string>> broken;  // by breach: count, first example
+  int64_t number = 0;                                             // of the draw that is asked
   void Break(const std::string& what, const std::string& example) {
     auto& [count, first] = broken[what];
-    if (count++ == 0) first = example;
+    if (count++ == 0) first = absl::StrCat("--first ", number, "\n", example);
   }
 };
 
@@ -305,10 +306,12 @@ class Check {
     const Said before = SaidBy(answer);
     for (const v1::Finding& finding : answer.findings()) {
       if (finding.stage() == "parse") continue;  // of a word that stands in the text: a repair's matter
-      std::optional<Promise> promise = PromiseOf(finding);
-      for (const v1::Fix& fix : finding.fixes()) {
-        CheckFix(question, before, finding.rule_id(), fix, promise);
-        promise.reset();  // it was about the first
+      const std::vector<std::optional<Promise>> promises = PromisesOf(finding);
+      const std::string wrong = WrongCount(promises, finding);
+      if (!wrong.empty()) tally_.Break(absl::StrCat(finding.rule_id(), ": ", wrong), TextOf(question));
+      for (int i = 0; i < finding.fixes_size(); ++i) {
+        CheckFix(question, before, finding.rule_id(), finding.fixes(i),
+                 i < static_cast<int>(promises.size()) ? promises[i] : std::nullopt);
       }
     }
     if (answer.has_repair()) CheckRepair(question, before, answer.repair());
@@ -420,12 +423,13 @@ class Check {
 };
 
 int Main(const std::vector<std::string>& args) {
-  int64_t count = 1000, seed = 1, show = 10;
+  int64_t count = 1000, seed = 1, first = 0, show = 10;
+  const std::map<std::string, int64_t*> flags = {
+      {"--count", &count}, {"--seed", &seed}, {"--first", &first}, {"--show", &show}};
   for (size_t i = 0; i < args.size(); i += 2) {
-    int64_t* const value = args[i] == "--count" ? &count : args[i] == "--seed" ? &seed : &show;
-    const bool known = value != &show || args[i] == "--show";
-    if (!known || i + 1 >= args.size() || !absl::SimpleAtoi(args[i + 1], value)) {
-      std::fprintf(stderr, "usage: launch_advice_check [--count N] [--seed S] [--show K]\n");
+    const auto flag = flags.find(args[i]);
+    if (flag == flags.end() || i + 1 >= args.size() || !absl::SimpleAtoi(args[i + 1], flag->second)) {
+      std::fprintf(stderr, "usage: launch_advice_check [--count N] [--seed S] [--first F] [--show K]\n");
       return 2;
     }
   }
@@ -435,7 +439,8 @@ int Main(const std::vector<std::string>& args) {
   const Resolver resolver(catalog);
   Tally tally;
   Check check(resolver, folder, &tally);
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = first; i < first + count; ++i) {
+    tally.number = i;
     Launches launches(*catalog, resolver, static_cast<uint64_t>(seed * 1'000'003 + i));
     Question question;
     if (launches.Next(&question)) check.Ask(question);

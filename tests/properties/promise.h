@@ -1,4 +1,4 @@
-// What a finding promises of its first fix, and whether the answer to the fixed question keeps it.
+// What a finding promises of its fixes, and whether the answer to the fixed question keeps it.
 #pragma once
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "flightplan/v1/estimate.pb.h"
@@ -13,7 +14,7 @@
 
 namespace flightplan::properties {
 
-// "...; with the fix: step +8 %, 69 -> 59 GiB"
+// "...; with the fix: step +8 %, 69 -> 59 GiB", of several "...; with the first fix: ...; with the second: ..."
 struct Promise {
   std::optional<double> step_percent;
   double gib = 0;  // of the fullest GPU
@@ -32,22 +33,31 @@ inline Forecast ForecastOf(const v1::Estimate& estimate) {
   return forecast;
 }
 
-// Empty: nothing is promised.
-inline std::optional<Promise> PromiseOf(const v1::Finding& finding) {
-  static constexpr absl::string_view kPromise = "with the fix: ";
+// One for each fix in its order, or none: nothing is promised.
+inline std::vector<std::optional<Promise>> PromisesOf(const v1::Finding& finding) {
   const std::string& needs = finding.needs();
-  const size_t at = needs.find(std::string(kPromise));
-  if (at == std::string::npos) return std::nullopt;
-  const char* text = needs.c_str() + at + kPromise.size();
-  Promise promise;
-  double percent = 0, from = 0;
-  int read = 0;
-  if (std::sscanf(text, "step %lf %%, %n", &percent, &read) == 1 && read > 0) {
-    promise.step_percent = percent;
-    text += read;
+  std::vector<std::optional<Promise>> promises;
+  for (size_t at = needs.find("; with the "); at != std::string::npos; at = needs.find("; with the ", at + 1)) {
+    const size_t colon = needs.find(": ", at);
+    if (colon == std::string::npos) break;
+    const char* text = needs.c_str() + colon + 2;
+    Promise promise;
+    double percent = 0, from = 0;
+    int read = 0;
+    if (std::sscanf(text, "step %lf %%, %n", &percent, &read) == 1 && read > 0) {
+      promise.step_percent = percent;
+      text += read;
+    }
+    const bool known = std::sscanf(text, "%lf -> %lf GiB", &from, &promise.gib) == 2;
+    promises.push_back(known ? std::optional(promise) : std::nullopt);
   }
-  if (std::sscanf(text, "%lf -> %lf GiB", &from, &promise.gib) != 2) return std::nullopt;
-  return promise;
+  return promises;
+}
+
+// Empty: each fix has its promise, or none has one.
+inline std::string WrongCount(const std::vector<std::optional<Promise>>& promises, const v1::Finding& finding) {
+  const bool right = promises.empty() || promises.size() == static_cast<size_t>(finding.fixes_size());
+  return right ? "" : "not every fix has its promise";
 }
 
 // Empty: it is kept. Both figures are read off rounded texts.

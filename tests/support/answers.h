@@ -56,12 +56,13 @@ inline int CountOf(const Findings& findings, absl::string_view rule_id) {
                                         [&](const v1::Finding& finding) { return finding.rule_id() == rule_id; }));
 }
 
-// Leaves what the smaller views say: there, only errors have their fixes, and what those change.
+// Leaves what the smaller views say: there, only errors have their fixes, and what those change: "; with the fix: ...",
+// "; with the first fix: ...".
 inline void DropAdvice(Findings* findings) {
   for (v1::Finding& finding : *findings) {
     if (finding.severity() == v1::SEVERITY_ERROR) continue;
     finding.clear_fixes();
-    finding.mutable_needs()->resize(std::min(finding.needs().size(), finding.needs().find("; with the fix:")));
+    finding.mutable_needs()->resize(std::min(finding.needs().size(), finding.needs().find("; with the f")));
   }
 }
 
