@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_split.h"
 #include "resolver/catalog/defaults.h"
+#include "resolver/engine/repeats.h"
 #include "resolver/plan/knob.h"
 
 namespace flightplan {
@@ -31,6 +32,17 @@ Errors ErrorsOfArea(const RunResult& run, absl::string_view area) {
   return ids;
 }
 
+// Those that an answer shows: what two of them say of one fault is said once, so that to remove one of the two alone
+// brings the other to light.
+Errors ShownErrors(RunResult run) {
+  DropRepeats(&run.findings);
+  return ErrorsOfArea(run, "");
+}
+
+bool Includes(const Errors& known, const Errors& ids) {
+  return std::includes(known.begin(), known.end(), ids.begin(), ids.end());
+}
+
 // What a step may bring: errors of other areas, which later steps remove, or none at all.
 enum class Brings { kOtherAreas, kNothing };
 
@@ -45,16 +57,19 @@ class Trial {
         finding_(finding),
         area_(brings == Brings::kNothing ? absl::string_view() : finding.area),
         before_(ErrorsOfArea(before, area_)),
-        runs_(runs) {}
+        runs_(runs) {
+    if (brings == Brings::kNothing) shown_ = ShownErrors(before);
+  }
 
   bool Removes(const Patch& patch) {
     ++*runs_;
     Config config = config_;
     Environment env = env_;
     ApplyPatch(patch, &config, &env);
-    const Errors after = ErrorsOfArea(Run(std::move(config), std::move(env)), area_);
-    return after.count(finding_.rule_id) == 0 &&
-           std::includes(before_.begin(), before_.end(), after.begin(), after.end());
+    RunResult run = Run(std::move(config), std::move(env));
+    const Errors after = ErrorsOfArea(run, area_);
+    if (after.count(finding_.rule_id) > 0 || !Includes(before_, after)) return false;
+    return !shown_.has_value() || Includes(*shown_, ShownErrors(std::move(run)));
   }
   bool spent() const { return *runs_ >= kMaxRepairRuns; }
 
@@ -64,6 +79,7 @@ class Trial {
   const Finding& finding_;
   const absl::string_view area_;
   Errors before_;
+  std::optional<Errors> shown_;  // where a step may bring nothing
   size_t* runs_;
 };
 
@@ -151,6 +167,13 @@ bool Search(const std::vector<Candidate>& knobs, size_t from, size_t size, Trial
   return false;
 }
 
+// Of what the patch changes: a rule names all that belongs together, of which some may be so already.
+bool WouldChangeConvergence(const Patch& patch, const Config& config) {
+  return std::any_of(patch.begin(), patch.end(), [&](const Assignment& assignment) {
+    return ChangesConvergence({assignment}) && config.Get(assignment.knob) != assignment.value;
+  });
+}
+
 // `*next` is the first of the finding's fixes that may be taken. A finding that came back because a later repair undid
 // its fix gets the one after it, and no search.
 std::optional<RepairStep> StepFor(const Finding& finding, const Config& config, const Environment& env,
@@ -160,7 +183,7 @@ std::optional<RepairStep> StepFor(const Finding& finding, const Config& config, 
   Trial trial(config, env, run, finding, brings, runs);
   for (size_t i = *next; i < finding.fixes.size(); ++i) {
     const Patch& fix = finding.fixes[i];
-    if (ChangesConvergence(fix) && !options.allow_convergence) continue;
+    if (WouldChangeConvergence(fix, config) && !options.allow_convergence) continue;
     if (!trial.Removes(fix)) continue;
     *next = i + 1;
     return RepairStep{finding.rule_id, fix, false};
@@ -214,16 +237,20 @@ bool ChangesConvergence(const Patch& patch) {
 
 namespace {
 
+// Without the errors that are not counted.
+RunResult CountedErrors(RunResult run, const RepairOptions& options) {
+  std::erase_if(run.findings, [&options](const Finding& finding) {
+    return finding.severity == Severity::kError && options.counts != nullptr && !options.counts(finding);
+  });
+  return run;
+}
+
 Repair Attempt(Config config, Environment env, const RepairOptions& options, Brings brings) {
   Repair repair;
   std::map<absl::string_view, size_t> next_fix;  // by finding: fixes that chase one another are taken once each
   size_t runs = 0;
   for (;;) {
-    RunResult run = Run(config, env);
-    const auto other = [&options](const Finding& finding) {
-      return finding.severity == Severity::kError && options.counts != nullptr && !options.counts(finding);
-    };
-    run.findings.erase(std::remove_if(run.findings.begin(), run.findings.end(), other), run.findings.end());
+    const RunResult run = CountedErrors(Run(config, env), options);
     const RepairStep* taken = nullptr;
     for (const Finding& finding : run.findings) {
       if (finding.severity != Severity::kError || repair.steps.size() >= kMaxRepairSteps) continue;
@@ -333,9 +360,9 @@ class Pruning {
 Repair FindUnpruned(const Config& config, const Environment& env, const RepairOptions& options) {
   Repair repair = Attempt(config, env, options, Brings::kOtherAreas);
   if (repair.left.empty() || repair.steps.empty()) return repair;
-  const Errors before = ErrorsOfArea(Run(config, env), "");
-  const bool new_left = std::any_of(repair.left.begin(), repair.left.end(),
-                                    [&](const Finding& finding) { return before.count(finding.rule_id) == 0; });
+  RunResult left;
+  left.findings = repair.left;
+  const bool new_left = !Includes(ShownErrors(CountedErrors(Run(config, env), options)), ShownErrors(std::move(left)));
   // A repair that leaves an error of its own making is none: less is repaired, and nothing is broken.
   return new_left ? Attempt(config, env, options, Brings::kNothing) : repair;
 }

@@ -129,6 +129,49 @@ TEST(FindRepair, TouchesConvergenceOnlyWhereAllowed) {
   EXPECT_FALSE(ChangesConvergence({{K::recompute_method, "", Value("uniform")}, {K{}, "NCCL_ALGO", Value("Ring")}}));
 }
 
+// Sixteen stages of a layout on two ranks, whose interleaved schedule takes an even number of microbatches.
+Config SixteenStages(const Environment& env) {
+  Config config = Small(env);
+  config.Set(K::num_layers, 16, Origin::kCaller);
+  config.Set(K::seq_length, 1024, Origin::kCaller);
+  config.Set(K::max_position_embeddings, 1024, Origin::kCaller);
+  config.Set(K::pipeline_model_parallel_size, 2, Origin::kCaller);
+  config.Set(K::pipeline_model_parallel_layout, "Et|t|t|t|t|t|t|t|t|t|t|t|t|t|t|tL", Origin::kCaller);
+  config.Set(K::micro_batch_size, 4, Origin::kCaller);
+  config.Set(K::global_batch_size, 100, Origin::kCaller);
+  return config;
+}
+
+// With microbatches of two they would divide, into 25.
+TEST(FindRepair, MendsABatchForTheInterleavedSchedule) {
+  Environment env = Core();
+  env.target = Target::kMegatronLm;
+  env.world_size = 4;
+  Config config = SixteenStages(env);
+  ASSERT_EQ(ErrorCount(flightplan::Run(config, env)), 2u);  // for the evaluation, too, which nobody gave a batch
+  const Repair repair = FindRepair(config, env);
+  ASSERT_EQ(repair.patch.size(), 1u);
+  EXPECT_EQ(repair.patch[0].knob, K::micro_batch_size);
+  EXPECT_EQ(repair.patch[0].value, Value(1));
+  ApplyPatch(repair.patch, &config, &env);
+  EXPECT_EQ(ErrorCount(flightplan::Run(config, env)), 0u);
+}
+
+// An answer says of both batches once that they do not divide. Were the evaluation's mended alone, the training's would
+// be an error that was not there before.
+TEST(FindRepair, DoesNotMendOneOfTwoThatAreSaidOnce) {
+  Environment env = Core();
+  env.target = Target::kMegatronLm;
+  env.world_size = 4;
+  Config config = SixteenStages(env);
+  config.Set(K::global_batch_size, 101, Origin::kCaller);
+  config.Set(K::eval_global_batch_size, 100, Origin::kCaller);
+  config.Set(K::eval_micro_batch_size, 4, Origin::kCaller);
+  const Repair repair = FindRepair(config, env);
+  EXPECT_TRUE(repair.patch.empty()) << Row(repair.patch[0].knob).name;
+  EXPECT_EQ(repair.left.size(), 2u);
+}
+
 TEST(FindRepair, SameInputSameSteps) {
   const Environment env = Core();
   Config config = Small(env);

@@ -33,23 +33,43 @@ bool NoEvalMicroBatch(F f) {
   return f.set(K::eval_micro_batch_size) && f.num(K::eval_micro_batch_size) == 0 && f.num(K::micro_batch_size) > 0;
 }
 
-// The global batch rounded to the nearest multiples of one microbatch per replica.
-std::vector<Patch> RoundedBatch(F f) {
-  const std::optional<int64_t> replicas = Replicas(f);
-  const std::optional<int64_t> unit = Product({f.num(K::micro_batch_size), replicas.value_or(1)});
-  const bool may_shrink = f.num(K::global_batch_size) > 0;  // nothing divides into no samples
-  if (!unit.has_value() || *unit <= 0) return {};
-  const std::optional<int64_t> up = NextMultiple(f.num(K::global_batch_size), *unit);
-  std::vector<Patch> fixes;
-  for (int64_t micro = f.num(K::micro_batch_size); may_shrink && --micro >= 1 && fixes.empty();) {
-    const std::optional<int64_t> smaller = Product({micro, replicas.value_or(1)});
-    if (smaller.has_value() && Divisible(f.num(K::global_batch_size), *smaller)) {
-      fixes.push_back({Assign(K::micro_batch_size, micro), Assign(K::eval_micro_batch_size, Value()),
-                       Assign(K::eval_global_batch_size, Value())});
-    }
-    if (f.num(K::micro_batch_size) > 4096) break;
+// Microbatches that the interleaved schedule takes at once; the stages of a layout are not counted yet.
+int64_t MicrobatchGroup(F f) {
+  constexpr K kVirtual[] = {K::virtual_pipeline_model_parallel_size, K::num_virtual_stages_per_pipeline_rank,
+                            K::num_layers_per_virtual_pipeline_stage, K::pipeline_model_parallel_layout};
+  const int64_t pp = f.num(K::pipeline_model_parallel_size);
+  const bool interleaved =
+      pp > 1 && std::any_of(std::begin(kVirtual), std::end(kVirtual), [&](K k) { return f.set(k); });
+  if (!interleaved) return 1;
+  return f.num(K::microbatch_group_size_per_vp_stage) > 0 ? f.num(K::microbatch_group_size_per_vp_stage) : pp;
+}
+
+// The largest smaller microbatch with which every replica gets whole groups of them; 0: there is none.
+int64_t SmallerMicroBatch(F f, int64_t group) {
+  constexpr int64_t kMostTried = 4096;
+  const int64_t batch = f.num(K::global_batch_size), now = f.num(K::micro_batch_size);
+  if (batch <= 0) return 0;  // nothing divides into no samples
+  const int64_t least = now > kMostTried ? now - 1 : 1;
+  for (int64_t micro = now - 1; micro >= least; --micro) {
+    const std::optional<int64_t> unit = Product({micro, Replicas(f).value_or(1), group});
+    if (unit.has_value() && Divisible(batch, *unit)) return micro;
   }
-  if (up.has_value()) {
+  return 0;
+}
+
+// Another microbatch, or the global batch rounded up, to whole microbatches of each replica.
+std::vector<Patch> RoundedBatch(F f) {
+  const int64_t group = MicrobatchGroup(f);
+  const std::optional<int64_t> unit = Product({f.num(K::micro_batch_size), Replicas(f).value_or(1), group});
+  if (!unit.has_value() || *unit <= 0) return {};
+  std::vector<Patch> fixes;
+  int64_t micro = SmallerMicroBatch(f, group);
+  if (micro == 0 && group > 1) micro = SmallerMicroBatch(f, 1);
+  if (micro > 0) {
+    fixes.push_back({Assign(K::micro_batch_size, micro), Assign(K::eval_micro_batch_size, Value()),
+                     Assign(K::eval_global_batch_size, Value())});
+  }
+  if (const std::optional<int64_t> up = NextMultiple(f.num(K::global_batch_size), *unit)) {
     fixes.push_back({Assign(K::global_batch_size, *up), Assign(K::eval_global_batch_size, Value()),
                      Assign(K::eval_micro_batch_size, Value())});
   }
