@@ -242,6 +242,33 @@ TEST(ResolveConfig, TheFixOfAFieldReportSaysWhatItCosts) {
   EXPECT_NE(graphed->needs().find("; with the fix: step +"), std::string::npos) << graphed->needs();
 }
 
+// The native kernel needs a buffer of its own, for which there is no room at this microbatch.
+TEST(ResolveConfig, AFixThatLacksMemoryComesWithRoomForIt) {
+  for (const char* stack : {"megatron-bridge", "ms-swift", "verl"}) {
+    v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100", 16, 4096, 512);
+    request.mutable_target()->set_framework(stack);
+    SetSizes({.tp = 2, .pp = 2, .vpp = 6, .ep = 4}, &request);
+    request.mutable_layout()->set_micro_batch_size(16);
+    Pin("cross_entropy_fusion_impl", "te", &request);
+    const v1::ResolveConfigResponse response = Resolved(request);
+    const v1::Finding* const unstable = FindFinding(response.findings(), "ce-fusion.te-unstable");
+    ASSERT_NE(unstable, nullptr) << stack;
+    ASSERT_EQ(unstable->fixes_size(), 1) << stack;
+    EXPECT_NE(unstable->needs().find("; with the fix: step +"), std::string::npos) << unstable->needs();
+    for (const v1::KnobSetting& setting : unstable->fixes(0).knobs()) {
+      if (setting.name() == "micro_batch_size") {
+        request.mutable_layout()->set_micro_batch_size(static_cast<int32_t>(setting.value().int_value()));
+      } else {
+        Pin(setting.name(), setting.value(), &request);
+      }
+    }
+    request.mutable_pinned_knobs()->DeleteSubrange(0, 1);
+    const v1::ResolveConfigResponse fixed = Resolved(request);
+    EXPECT_EQ(FindFinding(fixed.findings(), "ce-fusion.te-unstable"), nullptr) << stack;
+    EXPECT_EQ(fixed.estimate().fit(), response.estimate().fit()) << stack;
+  }
+}
+
 // "Full" is a whole wish: how it is divided is left to us, as is the layout beside it.
 TEST(ResolveConfig, CompletesFullRecomputeThatTheCallerAsksFor) {
   v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 16, 8192, 128);

@@ -81,8 +81,7 @@ bool MovesLayoutAlone(const Patch& patch) {
 // Memory and time with a patch over the effective values, before the rules look at the change.
 class PatchForecast {
  public:
-  explicit PatchForecast(const JudgedConfig& judged)
-      : run_(judged.run), inputs_(InputsLike(judged)), most_(judged.outcome.fit) {
+  explicit PatchForecast(const JudgedConfig& judged) : run_(judged.run), inputs_(InputsLike(judged)) {
     if (judged.model != nullptr) {
       model_ = judged.model.get();
       shape_ = model_->shape;
@@ -100,12 +99,13 @@ class PatchForecast {
     shape_ = *std::move(shape);
   }
 
-  FixOutcome Of(const Patch& patch) const {
+  // The time of what fits better than that.
+  FixOutcome Of(const Patch& patch, FitVerdict than) const {
     Config config = run_.config;
     if (model_ != nullptr && MovesLayoutAlone(patch)) {
       for (const Assignment& assignment : patch) config.Set(assignment.knob, assignment.value, Origin::kCaller);
       const bool even = ComesOutEven(model_->intent.model, config, run_.env);
-      return even ? With(config, StagesOf(*shape_, config)) : FixOutcome();
+      return even ? With(config, StagesOf(*shape_, config), than) : FixOutcome();
     }
     if (!shape_.has_value() || MovesLayout(patch)) {
       Environment env = run_.env;
@@ -117,11 +117,11 @@ class PatchForecast {
     for (const Assignment& assignment : patch) {
       if (assignment.env_var.empty()) config.Set(assignment.knob, assignment.value, Origin::kCaller);
     }
-    return With(config, stages_);
+    return With(config, stages_, than);
   }
 
  private:
-  FixOutcome With(const Config& config, const StageLayout& stages) const {
+  FixOutcome With(const Config& config, const StageLayout& stages, FitVerdict than) const {
     const GpuSystem& gpu = model_ != nullptr ? model_->intent.gpu : **inputs_.gpu;
     const Candidate candidate = CandidateOf(AsTrained(inputs_.others, config), run_.env, *shape_, stages);
     MemoryForecast memory;
@@ -130,13 +130,12 @@ class PatchForecast {
     outcome.fit = memory.verdict;
     outcome.memory_bytes = memory.fullest.total.value;
     // What frees too little is not taken, however long its step is.
-    if (steps_.has_value() && outcome.fit < most_) outcome.step_us = StepUs(*steps_, candidate);
+    if (steps_.has_value() && outcome.fit < than) outcome.step_us = StepUs(*steps_, candidate);
     return outcome;
   }
 
   const RunResult& run_;
   const WeighingInputs inputs_;
-  const FitVerdict most_;
   std::optional<StepModel> steps_;
   const WeighedModel* model_ = nullptr;  // null: the configuration itself was not weighed
   std::optional<ModelShape> shape_;
@@ -179,9 +178,9 @@ void VetFixes(View view, JudgedConfig* judged) {
   };
   // Made for memory findings alone, which are the ones that ask.
   std::optional<PatchForecast> forecast;
-  trial.forecast = [&](const Patch& patch) {
+  trial.forecast = [&](const Patch& patch, FitVerdict than) {
     if (!forecast.has_value()) forecast.emplace(*judged);
-    return forecast->Of(patch);
+    return forecast->Of(patch, than);
   };
   VetFixes(trial, &judged->run.findings);
   LeaveOutWhatIsSo(written, judged->env, &judged->run.findings);  // of the memory fixes, which the trial makes

@@ -192,7 +192,7 @@ void AddLayouts(const Config& c, std::vector<Patch>* out) {
 Patch KeptRecompute(const Config& config) {
   Patch kept;
   for (const Knob knob : {K::recompute_granularity, K::recompute_modules}) {
-    if (knob == K::recompute_modules && config.Get(K::recompute_granularity).is_none()) break;
+    if (knob == K::recompute_modules && config.Get(K::recompute_granularity).text() != "selective") break;
     if (config.origin(knob) != Origin::kCaller) kept.push_back(Set(knob, config.Get(knob)));
   }
   return kept;

@@ -33,13 +33,14 @@ struct Ranked {
   FixOutcome outcome;
 };
 
-// What frees enough by the forecast, the shortest step first. What cannot be forecast alone goes last, in its order.
-std::vector<Ranked> Rank(const FixTrial& trial, std::vector<Patch> patches) {
+// What fits better than that by the forecast, the shortest step first. What cannot be forecast alone goes last, in its
+// order.
+std::vector<Ranked> Rank(const FixTrial& trial, FitVerdict than, std::vector<Patch> patches) {
   std::vector<Ranked> ranked;
   for (Patch& patch : patches) {
-    std::optional<FixOutcome> forecast = trial.forecast != nullptr ? trial.forecast(patch) : FixOutcome();
+    std::optional<FixOutcome> forecast = trial.forecast != nullptr ? trial.forecast(patch, than) : FixOutcome();
     if (!forecast.has_value()) continue;
-    if (forecast->fit != FitVerdict::kUnknown && forecast->fit >= trial.now.fit) continue;
+    if (forecast->fit != FitVerdict::kUnknown && forecast->fit >= than) continue;
     ranked.push_back({std::move(patch), *std::move(forecast)});
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
@@ -53,7 +54,7 @@ size_t Wanted(const Finding& finding) { return finding.severity == Severity::kEr
 
 // Asks for the best of them, until enough hold.
 void Take(const FixTrial& trial, const Finding& finding, std::vector<Patch> patches, std::vector<Ranked>* taken) {
-  std::vector<Ranked> ranked = Rank(trial, std::move(patches));
+  std::vector<Ranked> ranked = Rank(trial, trial.now.fit, std::move(patches));
   for (size_t i = 0; i < std::min(ranked.size(), kMostAsked) && taken->size() < Wanted(finding); ++i) {
     const std::optional<FixOutcome> after = trial.ask(ranked[i].patch);
     if (!after.has_value() || !IsBetter(trial.now, *after, finding.rule_id)) continue;
@@ -181,14 +182,59 @@ std::optional<Ranked> KeepRoom(const FixTrial& trial, const Finding& finding, co
   return Ranked{std::move(kept), *std::move(outcome)};
 }
 
+// With the other patch over it.
+Patch Together(Patch patch, const Patch& over) {
+  for (const Assignment& one : over) {
+    const auto at = std::find_if(patch.begin(), patch.end(), [&](const Assignment& known) {
+      return known.env_var == one.env_var && (!known.env_var.empty() || known.knob == one.knob);
+    });
+    if (at == patch.end()) {
+      patch.push_back(one);
+    } else {
+      at->value = one.value;
+    }
+  }
+  return patch;
+}
+
+// A fix that only leaves less room in memory, with what makes room for it: the shortest step that holds.
+std::optional<Ranked> MakeRoom(const FixTrial& trial, const Finding& finding, const Patch& patch, FixOutcome after) {
+  const FitVerdict tight = std::exchange(after.fit, trial.now.fit);
+  if (trial.forecast == nullptr || tight <= trial.now.fit || !IsBetter(trial.now, after, finding.rule_id)) return {};
+  Config fixed = *trial.config;
+  for (const Assignment& one : patch) {
+    if (one.env_var.empty()) fixed.Set(one.knob, one.value, Origin::kCaller);
+  }
+  MemoryFixes fixes = MemoryFixesOf(fixed);
+  fixes.execution.push_back(KeptRecompute(*trial.config));
+  for (std::vector<Patch>* const ways : {&fixes.execution, &fixes.layout}) {
+    for (Patch& way : *ways) way = Together(patch, way);
+    std::vector<Ranked> ranked = Rank(trial, tight, std::move(*ways));
+    for (size_t i = 0; i < std::min(ranked.size(), kMostAsked); ++i) {
+      std::optional<FixOutcome> outcome = trial.ask(ranked[i].patch);
+      if (!outcome.has_value() || !IsBetter(trial.now, *outcome, finding.rule_id)) continue;
+      return Ranked{std::move(ranked[i].patch), *std::move(outcome)};
+    }
+  }
+  return std::nullopt;
+}
+
 // Drops the fixes that do not hold, and says what those that do cost or free.
 void VetOther(const FixTrial& trial, Finding* finding) {
-  std::vector<Ranked> held;
+  std::vector<Ranked> held, tight;
   for (Patch& patch : finding->fixes) {
     std::optional<FixOutcome> after = trial.ask(patch);
-    if (!after.has_value() || !IsBetter(trial.now, *after, finding->rule_id)) continue;
+    if (!after.has_value()) continue;
+    if (!IsBetter(trial.now, *after, finding->rule_id)) {
+      tight.push_back({std::move(patch), *std::move(after)});
+      continue;
+    }
     std::optional<Ranked> kept = KeepRoom(trial, *finding, patch, *after);
     held.push_back(kept.has_value() ? *std::move(kept) : Ranked{std::move(patch), *std::move(after)});
+  }
+  for (size_t i = 0; held.empty() && i < tight.size(); ++i) {
+    std::optional<Ranked> roomy = MakeRoom(trial, *finding, tight[i].patch, tight[i].outcome);
+    if (roomy.has_value()) held.push_back(*std::move(roomy));
   }
   if (std::any_of(held.begin(), held.end(), [&](const Ranked& fix) { return Differs(trial.now, fix.outcome); })) {
     SayChanges(trial, held, finding);
@@ -223,7 +269,7 @@ double MemoryOf(const ResolvedPlan& plan, const Patch& patch) {
 }
 
 // Memory and time of the plan's own configuration with a patch over it; other stages are left to the question itself.
-std::optional<FixOutcome> ForecastOf(const ResolvedPlan& plan, const Patch& patch) {
+std::optional<FixOutcome> ForecastOf(const ResolvedPlan& plan, const Patch& patch, FitVerdict than) {
   const PlannedStep& at = *plan.step;
   const std::optional<Config> patched = WithPatch(plan.decided.config, patch);
   if (!patched.has_value()) return FixOutcome();
@@ -233,7 +279,7 @@ std::optional<FixOutcome> ForecastOf(const ResolvedPlan& plan, const Patch& patc
   const MemoryForecast memory = at.model.Memory(candidate);
   outcome.fit = memory.verdict;
   outcome.memory_bytes = memory.fullest.total.value;
-  if (outcome.fit >= plan.estimate.fit) return std::nullopt;
+  if (outcome.fit >= than) return std::nullopt;
   const auto step = at.model.Forecast(candidate);
   if (!step.has_value() || !step->is_finite()) return std::nullopt;
   outcome.step_us = step->us;
@@ -363,7 +409,7 @@ void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
     return OutcomeOf(then->run.findings, &then->estimate, ComparedUs(*then));
   };
   if (plan->step != nullptr) {
-    trial.forecast = [&](const Patch& patch) { return ForecastOf(*plan, patch); };
+    trial.forecast = [&](const Patch& patch, FitVerdict than) { return ForecastOf(*plan, patch, than); };
     trial.memory_bytes = [&](const Patch& patch) { return MemoryOf(*plan, patch); };
   }
   NameRoomy(VetFixes(trial, &findings), plan);

@@ -36,8 +36,8 @@ struct FixTrial {
   const Config* config = nullptr;                              // effective values, for the memory fixes
   const Patch* roomy = nullptr;                                // a search's own way to more room; may be unset
   std::function<std::optional<FixOutcome>(const Patch&)> ask;  // with the patch as the caller's word
-  // Memory and time alone, of what fits better than now: cheap; may be unset.
-  std::function<std::optional<FixOutcome>(const Patch&)> forecast;
+  // Memory and time alone, of what fits better than that: cheap; may be unset.
+  std::function<std::optional<FixOutcome>(const Patch&, FitVerdict)> forecast;
   std::function<double(const Patch&)> memory_bytes;  // all else as it is; may be unset
 };
 
@@ -47,7 +47,8 @@ struct MemoryFix {
   bool roomy = false;  // the search's own way
 };
 
-// Drops the fixes that do not hold what they promise. Memory findings get theirs here: what frees enough, first what
+// Drops the fixes that do not hold what they promise; where one lacks nothing but memory, it is offered with what makes
+// room for it. Memory findings get theirs here: what frees enough, first what
 // leaves the layout alone, the shortest step first. `needs` says what each fix changes in the forecast. Returns the
 // last memory finding's, where there is one.
 std::optional<MemoryFix> VetFixes(const FixTrial& trial, std::vector<Finding>* findings);
