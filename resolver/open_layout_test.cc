@@ -193,10 +193,17 @@ TEST(OpenLayout, IsTheSameEachTime) {
 TEST(OpenLayout, SaysWhyItHasNoAnswer) {
   v1::ResolveConfigRequest request = DeepSeekOnH100();
   request.clear_layout();
-  request.mutable_hardware()->set_gpu_count(1);
-  const v1::ResolveConfigResponse response = Resolved(request);
-  EXPECT_EQ(response.outcome(), v1::OUTCOME_INFEASIBLE);
-  EXPECT_EQ(CountOf(response.findings(), "layout.none-found"), 1);
+  for (const int gpus : {1, 8}) {
+    request.mutable_hardware()->set_gpu_count(gpus);
+    const v1::ResolveConfigResponse response = Resolved(request);
+    EXPECT_EQ(response.outcome(), v1::OUTCOME_INFEASIBLE);
+    EXPECT_EQ(CountOf(response.findings(), "layout.none-found"), 1);
+    // Nor does it offer sizes of which the search says that they do not fit.
+    const v1::Finding* const open = FindFinding(response.findings(), "layout.open");
+    ASSERT_NE(open, nullptr);
+    EXPECT_EQ(open->fixes_size(), 0);
+    EXPECT_EQ(open->needs().find("give the open sizes"), std::string::npos) << open->needs();
+  }
 }
 
 }  // namespace

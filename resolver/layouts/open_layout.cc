@@ -65,6 +65,19 @@ absl::StatusOr<ResolvedPlan> Unsearched(NormalizedIntent intent, const EvidenceS
   return Resolve(std::move(intent), evidence);
 }
 
+// The answer names no sizes to give where every choice of them was looked at: it would be a fix that does not fit.
+absl::StatusOr<ResolvedPlan> NoneFound(NormalizedIntent intent, const EvidenceSnapshot& evidence, std::string seen,
+                                       absl::string_view needs) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(
+      ResolvedPlan plan, Unsearched(std::move(intent), evidence, WhyNot("layout.none-found", std::move(seen), needs)));
+  for (Finding& finding : plan.run.findings) {
+    if (finding.rule_id != "layout.open") continue;
+    finding.fixes.clear();
+    finding.needs = "sizes that fit and are accepted: the search found none; the rest of this answer counts each as 1";
+  }
+  return plan;
+}
+
 // The sizes of the plan that its question left open.
 Patch ChosenSizes(const NormalizedIntent& question, const ResolvedPlan& plan) {
   Patch sizes;
@@ -122,7 +135,7 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
         s.stopped                           ? "some sizes of the layout: what is left open is then searched to its end"
         : ErrorsBesideMemory(plain).empty() ? "more GPUs, a shorter sequence, or fewer given sizes"
                                             : "first what the other errors here need: they may refuse every layout";
-    return Unsearched(std::move(intent), evidence, WhyNot("layout.none-found", std::move(seen), needs));
+    return NoneFound(std::move(intent), evidence, std::move(seen), needs);
   }
   const auto chosen = answers.plans.begin();
   const bool moe = search.shape.is_moe();
