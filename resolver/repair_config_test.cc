@@ -31,6 +31,23 @@ std::set<std::string> KnobsOf(const v1::Fix& fix) {
   return names;
 }
 
+// Selective recompute of nothing is none, and has words that a launch takes.
+TEST(RepairConfig, LeavesNoEmptyListOfRecomputedModules) {
+  v1::ValidateConfigRequest request =
+      FileOf("megatron-lm", "pretrain.sh",
+             "torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 "
+             "--seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 64 "
+             "--vocab-size 32000 --bf16 --fp8-format hybrid --fp8-recipe tensorwise --recompute-granularity selective "
+             "--recompute-modules layernorm\n");
+  request.mutable_software()->set_te_version("2.5.0");
+  request.set_repair(true);
+  const v1::ValidateConfigResponse response = Validated(request);
+  ASSERT_EQ(CountOf(response.findings(), "recompute.fp8-te-2.6"), 1);
+  EXPECT_EQ(response.repair().text().find("--recompute"), std::string::npos) << response.repair().text();
+  EXPECT_FALSE(response.repair().has_unwritten()) << response.repair().unwritten().ShortDebugString();
+  EXPECT_EQ(CountOf(response.repair().findings(), "recompute.fp8-te-2.6"), 0);
+}
+
 // Its loss is its own, so what we say of memory is a warning there.
 TEST(RepairConfig, TakesTheMemoryFixThatAWarningOffers) {
   v1::ValidateConfigRequest request = FileOf(

@@ -107,8 +107,20 @@ void FollowGrid(F f, Patch* patch) {
   if (f.on(K::defer_embedding_wgrad_compute)) Add(K::defer_embedding_wgrad_compute, false, patch);
 }
 
+// Selective recompute of no module computes nothing again, and a flag without a value is easily lost.
+void LeaveEmptyRecompute(F f, Patch* patch) {
+  const auto modules = std::find_if(patch->begin(), patch->end(), [](const Assignment& a) {
+    return a.env_var.empty() && a.knob == K::recompute_modules && a.value.is_list() && a.value.list().empty();
+  });
+  const Assignment* const granularity = Find(*patch, K::recompute_granularity);
+  if (modules == patch->end() || granularity != nullptr || !f.is(K::recompute_granularity, "selective")) return;
+  modules->value = Value();
+  patch->push_back(Assign(K::recompute_granularity, Value()));
+}
+
 void Complete(F f, Patch* patch) {
   FollowGrid(f, patch);
+  LeaveEmptyRecompute(f, patch);
   const Assignment* dispatcher = Find(*patch, K::moe_token_dispatcher_type);
   const Assignment* backend = Find(*patch, K::moe_flex_dispatcher_backend);
   if (dispatcher != nullptr && dispatcher->value.text() != "flex") {
