@@ -269,6 +269,28 @@ TEST(ResolveConfig, AFixThatLacksMemoryComesWithRoomForIt) {
   }
 }
 
+// A pin is the narrower word. The layout that is printed is the one that is launched.
+TEST(ResolveConfig, APinOfNoneIsOverTheLayout) {
+  v1::ResolveConfigRequest request = QwenOnSixteen();
+  SetSizes({.tp = 1, .pp = 2, .ep = 4}, &request);
+  const v1::ResolveConfigResponse without = [&] {
+    v1::ResolveConfigRequest one = request;
+    one.mutable_layout()->set_virtual_pipeline_model_parallel_size(1);
+    return Resolved(one);
+  }();
+  request.mutable_layout()->set_virtual_pipeline_model_parallel_size(3);
+  request.add_pinned_knobs()->set_name("virtual_pipeline_model_parallel_size");
+  const v1::ResolveConfigResponse pinned = Resolved(request);
+  EXPECT_LE(pinned.layout().sizes().virtual_pipeline_model_parallel_size(), 1);
+  EXPECT_EQ(StepUs(pinned), StepUs(without));
+
+  request.mutable_layout()->set_pipeline_model_parallel_layout("Et*24|t*24L");
+  request.add_pinned_knobs()->set_name("pipeline_model_parallel_layout");
+  const v1::ResolveConfigResponse even = Resolved(request);
+  EXPECT_FALSE(even.layout().sizes().has_pipeline_model_parallel_layout());
+  EXPECT_EQ(StepUs(even), StepUs(without));
+}
+
 // "Full" is a whole wish: how it is divided is left to us, as is the layout beside it.
 TEST(ResolveConfig, CompletesFullRecomputeThatTheCallerAsksFor) {
   v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 16, 8192, 128);

@@ -176,6 +176,33 @@ absl::StatusOr<std::string> ReadNamed(const ResolveOptions& options, const std::
   return options.read ? options.read(path) : ReadInput(path);
 }
 
+// Each knob said by its flag or by --set and --unset, whichever came last. --seq and --gbs stay: a pin is over them.
+ResolveOptions LastWords(ResolveOptions options) {
+  const std::pair<Knob, std::optional<int64_t>*> sizes[] = {{Knob::tensor_model_parallel_size, &options.tp},
+                                                            {Knob::pipeline_model_parallel_size, &options.pp},
+                                                            {Knob::virtual_pipeline_model_parallel_size, &options.vpp},
+                                                            {Knob::context_parallel_size, &options.cp},
+                                                            {Knob::expert_model_parallel_size, &options.ep},
+                                                            {Knob::expert_tensor_parallel_size, &options.etp},
+                                                            {Knob::micro_batch_size, &options.mbs},
+                                                            {Knob::train_iters, &options.iterations}};
+  std::vector<std::string> pins;
+  for (size_t i = 0; i < options.stack.pins.size(); ++i) {
+    const std::string& pin = options.stack.pins[i];
+    const std::optional<Knob> knob = FindKnob(pin.substr(0, pin.find('=')));
+    const auto flag = knob.has_value() ? options.pins_before.find(*knob) : options.pins_before.end();
+    if (flag != options.pins_before.end() && i < flag->second) continue;
+    pins.push_back(pin);
+    if (flag == options.pins_before.end()) continue;
+    for (const auto& [size, value] : sizes) {
+      if (size == *knob) value->reset();
+    }
+    if (*knob == Knob::pipeline_model_parallel_layout) options.pipeline_layout.clear();
+  }
+  options.stack.pins = std::move(pins);
+  return options;
+}
+
 void FillWorkload(const ResolveOptions& options, v1::Workload* workload) {
   workload->set_seq_length(options.seq.value_or(kDefaultSeqLength));
   workload->set_global_batch_size(options.gbs.value_or(kDefaultSamplesPerGpu * options.stack.gpus.value_or(0)));
@@ -206,6 +233,15 @@ absl::Status FillProbeProfile(const ResolveOptions& options, v1::ResolveConfigRe
   const absl::Status status = ProfileFromJson(text, request->mutable_probe_profile());
   if (status.ok()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("--profile: ", options.probe_profile, ": ", status.message()));
+}
+
+// A flag that says what --set can say too: the last of both is the word, as of two --set.
+Flag::Setter SaysKnob(ResolveOptions* o, Knob knob, Flag::Setter setter) {
+  setter.take = [o, knob, take = std::move(setter.take)](absl::string_view text) {
+    o->pins_before[knob] = o->stack.pins.size();
+    return take(text);
+  };
+  return setter;
 }
 
 Flag::Setter ToPin(std::vector<std::string>* pins, bool set) {
@@ -304,22 +340,23 @@ std::vector<FlagGroup> ResolveFlags(ResolveOptions* o) {
        {{"--model", "NAME|FILE", "catalogue name, or a Hugging Face config.json",
          ToText(&o->model, {.list = kModelNames})}}},
       {"layout",
-       {{"--tp", "N", "", ToInteger(&o->tp)},
-        {"--pp", "N", "", ToInteger(&o->pp)},
-        {"--vpp", "N", "", ToInteger(&o->vpp)},
-        {"--cp", "N", "", ToInteger(&o->cp)},
-        {"--ep", "N", "", ToInteger(&o->ep)},
-        {"--etp", "N", "", ToInteger(&o->etp)},
-        {"--mbs", "N", "", ToInteger(&o->mbs)},
-        {"--pipeline-layout", "STR", "", ToText(&o->pipeline_layout)}}},
+       {{"--tp", "N", "", SaysKnob(o, Knob::tensor_model_parallel_size, ToInteger(&o->tp))},
+        {"--pp", "N", "", SaysKnob(o, Knob::pipeline_model_parallel_size, ToInteger(&o->pp))},
+        {"--vpp", "N", "", SaysKnob(o, Knob::virtual_pipeline_model_parallel_size, ToInteger(&o->vpp))},
+        {"--cp", "N", "", SaysKnob(o, Knob::context_parallel_size, ToInteger(&o->cp))},
+        {"--ep", "N", "", SaysKnob(o, Knob::expert_model_parallel_size, ToInteger(&o->ep))},
+        {"--etp", "N", "", SaysKnob(o, Knob::expert_tensor_parallel_size, ToInteger(&o->etp))},
+        {"--mbs", "N", "", SaysKnob(o, Knob::micro_batch_size, ToInteger(&o->mbs))},
+        {"--pipeline-layout", "STR", "",
+         SaysKnob(o, Knob::pipeline_model_parallel_layout, ToText(&o->pipeline_layout))}}},
       {"work",
-       {{"--seq", "N", "tokens per sample (default 4096)", ToInteger(&o->seq)},
-        {"--gbs", "N", "samples per step (default 8 a GPU)", ToInteger(&o->gbs)},
+       {{"--seq", "N", "tokens per sample (default 4096)", SaysKnob(o, Knob::seq_length, ToInteger(&o->seq))},
+        {"--gbs", "N", "samples per step (default 8 a GPU)", SaysKnob(o, Knob::global_batch_size, ToInteger(&o->gbs))},
         {"--precision", "P", "bf16 (default), fp16, fp8_cs, fp8_block, fp8_ds, mxfp8, nvfp4",
          ToText(&o->precision, KnownWords(PrecisionNames()))},
         {"--stage", "S", "bring-up, tune, production (default)", ToChoice(&o->stage, WordsOf(kStages))},
         {"--objective", "O", "training (default), benchmark", ToChoice(&o->objective, WordsOf(kObjectives))},
-        {"--iterations", "N", "", ToInteger(&o->iterations)}}},
+        {"--iterations", "N", "", SaysKnob(o, Knob::train_iters, ToInteger(&o->iterations))}}},
   };
   for (FlagGroup& group : StackFlags(&o->stack)) groups.push_back(std::move(group));
   groups.push_back(
@@ -335,7 +372,8 @@ std::vector<FlagGroup> ResolveFlags(ResolveOptions* o) {
   return groups;
 }
 
-absl::Status BuildResolveRequest(const ResolveOptions& options, v1::ResolveConfigRequest* request) {
+absl::Status BuildResolveRequest(const ResolveOptions& given, v1::ResolveConfigRequest* request) {
+  const ResolveOptions options = LastWords(given);
   if (options.model.empty())
     return Wrong("--model", "is missing: a catalogue name (flightplan models) or a config.json");
   if (options.stack.gpu.empty()) return Wrong("--gpu", "is missing: the GPU system; flightplan gpus lists them");

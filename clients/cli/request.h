@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "clients/cli/flags.h"
 #include "google/protobuf/repeated_field.h"
+#include "resolver/plan/knob.h"
 
 namespace flightplan {
 
@@ -48,6 +50,7 @@ struct ResolveOptions {
   std::optional<int64_t> tp, pp, vpp, cp, ep, etp, mbs;
   std::string pipeline_layout;
   std::optional<int64_t> seq, gbs, iterations;
+  std::map<Knob, size_t> pins_before;  // of a flag that says a knob: how many of stack.pins stood before it
   std::string precision;
   std::string objective;
   std::string stage;

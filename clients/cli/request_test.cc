@@ -23,6 +23,32 @@ std::vector<std::string> With(std::vector<std::string> more) {
   return args;
 }
 
+// A fix is printed with the flag, behind the question's own words, which may have been --set.
+TEST(ResolveRequest, TheLastWordHoldsWhereAFlagAndASetSayOneKnob) {
+  const std::string set = "virtual_pipeline_model_parallel_size=";
+  v1::ResolveConfigRequest flag_last;
+  ASSERT_TRUE(Build(With({"--set", set + "4", "--vpp", "3"}), &flag_last).ok());
+  EXPECT_EQ(flag_last.layout().virtual_pipeline_model_parallel_size(), 3);
+  EXPECT_EQ(flag_last.pinned_knobs_size(), 0);
+  for (const std::vector<std::string>& pin :
+       {std::vector<std::string>{"--set", set + "null"}, {"--unset", "virtual_pipeline_model_parallel_size"}}) {
+    v1::ResolveConfigRequest set_last;
+    ASSERT_TRUE(Build(With({"--vpp", "3", pin[0], pin[1]}), &set_last).ok());
+    EXPECT_FALSE(set_last.layout().has_virtual_pipeline_model_parallel_size());
+    ASSERT_EQ(set_last.pinned_knobs_size(), 1);
+    EXPECT_FALSE(set_last.pinned_knobs(0).has_value() && set_last.pinned_knobs(0).value().has_int_value());
+  }
+  v1::ResolveConfigRequest layout;
+  ASSERT_TRUE(
+      Build(With({"--pipeline-layout", "Et|tL", "--set", "pipeline_model_parallel_layout=null"}), &layout).ok());
+  EXPECT_FALSE(layout.layout().has_pipeline_model_parallel_layout());
+  EXPECT_EQ(layout.pinned_knobs_size(), 1);
+  v1::ResolveConfigRequest batch;
+  ASSERT_TRUE(Build(With({"--set", "global_batch_size=256", "--gbs", "128"}), &batch).ok());
+  EXPECT_EQ(batch.workload().global_batch_size(), 128);
+  EXPECT_EQ(batch.pinned_knobs_size(), 0);
+}
+
 TEST(ResolveRequest, HoldsWhatWasWritten) {
   v1::ResolveConfigRequest request;
   ASSERT_TRUE(Build(With({"--tp",

@@ -18,18 +18,6 @@ std::optional<int64_t> ReadSize(bool present, int64_t value, absl::string_view n
   return value;
 }
 
-// Virtual stages are said by the layout, too; upstream would take the layout's word in silence.
-void CheckStages(const LayoutWish& wish, Violations* violations) {
-  if (!wish.virtual_pipeline_model_parallel_size.has_value() || !wish.pipeline_model_parallel_size.has_value()) return;
-  const int64_t stages = *wish.pipeline_model_parallel_size, chunks = *wish.virtual_pipeline_model_parallel_size;
-  const PipelineLayout layout = ParsePipelineLayout(Value(*wish.pipeline_model_parallel_layout), stages);
-  if (layout.fault != PipelineLayout::Fault::kNone || layout.virtual_size == chunks) return;
-  violations->Add("layout.virtual_pipeline_model_parallel_size",
-                  absl::StrCat("is ", chunks, " beside a pipeline_model_parallel_layout of ", layout.stages.size(),
-                               " stages, which on ", stages, " pipeline ranks are ", layout.virtual_size,
-                               ": leave it out, or give a layout of ", chunks * stages, " stages"));
-}
-
 }  // namespace
 
 LayoutWish LayoutFromMessage(const v1::Layout& m, Violations* violations) {
@@ -48,10 +36,32 @@ LayoutWish LayoutFromMessage(const v1::Layout& m, Violations* violations) {
       violations->Add("layout.pipeline_model_parallel_layout", "is longer than 64 KiB");
     }
     wish.pipeline_model_parallel_layout = m.pipeline_model_parallel_layout();
-    CheckStages(wish, violations);
   }
   if (m.has_sequence_parallel()) wish.sequence_parallel = m.sequence_parallel();
   return wish;
+}
+
+void LeaveToPins(const std::vector<std::pair<Knob, Value>>& pins, LayoutWish* wish) {
+  for (const auto& [knob, value] : pins) {
+    for (const SizeWish& size : kSizeWishes) {
+      if (size.knob == knob) (wish->*size.wish).reset();
+    }
+    if (knob == Knob::pipeline_model_parallel_layout) wish->pipeline_model_parallel_layout.reset();
+    if (knob == Knob::sequence_parallel) wish->sequence_parallel.reset();
+  }
+}
+
+void CheckStages(const LayoutWish& wish, Violations* violations) {
+  if (!wish.pipeline_model_parallel_layout.has_value() || !wish.virtual_pipeline_model_parallel_size.has_value() ||
+      !wish.pipeline_model_parallel_size.has_value())
+    return;
+  const int64_t stages = *wish.pipeline_model_parallel_size, chunks = *wish.virtual_pipeline_model_parallel_size;
+  const PipelineLayout layout = ParsePipelineLayout(Value(*wish.pipeline_model_parallel_layout), stages);
+  if (layout.fault != PipelineLayout::Fault::kNone || layout.virtual_size == chunks) return;
+  violations->Add("layout.virtual_pipeline_model_parallel_size",
+                  absl::StrCat("is ", chunks, " beside a pipeline_model_parallel_layout of ", layout.stages.size(),
+                               " stages, which on ", stages, " pipeline ranks are ", layout.virtual_size,
+                               ": leave it out, or give a layout of ", chunks * stages, " stages"));
 }
 
 void LayoutToMessage(const LayoutWish& wish, v1::Layout* message) {

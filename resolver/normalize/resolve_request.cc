@@ -65,6 +65,8 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   intent.layout = LayoutFromMessage(request.layout(), &violations);
   intent.pins = PinsFromMessages(request.knobs(), request.pinned_knobs(), "knobs", "pinned_knobs", &violations);
   CheckModelPins(intent.pins, "pinned_knobs", &violations);
+  LeaveToPins(intent.pins, &intent.layout);
+  CheckStages(intent.layout, &violations);
   ReadVariables(request.env(), &intent.env, &violations);
   if (request.has_profile()) intent.profile = MeasuredProfileFromMessage(request.profile(), &violations);
   if (request.has_probe_profile()) {
