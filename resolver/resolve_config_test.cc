@@ -269,6 +269,39 @@ TEST(ResolveConfig, AFixThatLacksMemoryComesWithRoomForIt) {
   }
 }
 
+// Where shared experts take a plan off the flex dispatcher, its backend goes too: to leave it is a finding of its own.
+TEST(ResolveConfig, WhatLeavesFlexLeavesNoBackend) {
+  v1::ResolveConfigRequest request = Training("qwen2-57b-a14b", "gb200-nvl16-or-partial", 256, 16384, 256);
+  request.mutable_target()->set_framework("vime");
+  request.mutable_workload()->set_precision("fp8_cs");
+  SetSizes({.tp = 8, .pp = 4, .ep = 4}, &request);
+  request.mutable_software()->mutable_dispatchers()->add_backends("hybridep");
+  Pin("moe_shared_expert_overlap", true, &request);
+  const v1::ResolveConfigResponse response = Resolved(request);
+  EXPECT_EQ(FindFinding(response.findings(), "field.backend-without-flex"), nullptr);
+}
+
+// A fix takes back no choice of ours that goes with the rest of it: --unset of a knob that nobody set.
+TEST(ResolveConfig, AFixHasNoMoreWordsThanHold) {
+  v1::ResolveConfigRequest request = Training("minimax-m2.5", "h200-sxm", 64, 4096, 512);
+  request.mutable_target()->set_framework("primus");
+  request.mutable_workload()->set_precision("mxfp8");
+  request.set_stage(v1::STAGE_BRING_UP);
+  SetSizes({.tp = 1, .pp = 3, .ep = 8}, &request);
+  Pin("cuda_graph_impl", "transformer_engine", &request);
+  Pin("recompute_granularity", "full", &request);
+  const v1::ResolveConfigResponse response = Resolved(request);
+  int seen = 0;
+  for (const v1::Finding& finding : response.findings()) {
+    for (const v1::Fix& fix : finding.fixes()) {
+      if (fix.knobs().empty() || fix.knobs(0).name() != "recompute_granularity") continue;
+      ++seen;
+      EXPECT_EQ(fix.knobs_size(), 1) << finding.rule_id() << ": " << fix.ShortDebugString();
+    }
+  }
+  EXPECT_GT(seen, 0);
+}
+
 // A pin is the narrower word. The layout that is printed is the one that is launched.
 TEST(ResolveConfig, APinOfNoneIsOverTheLayout) {
   v1::ResolveConfigRequest request = QwenOnSixteen();

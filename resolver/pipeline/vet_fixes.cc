@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -219,11 +220,33 @@ std::optional<Ranked> MakeRoom(const FixTrial& trial, const Finding& finding, co
   return std::nullopt;
 }
 
+// Without what takes back a choice of ours: with the rest of the fix, the plan may make none.
+Patch WithoutOurs(const FixTrial& trial, const Patch& patch) {
+  Patch shorter;
+  std::copy_if(patch.begin(), patch.end(), std::back_inserter(shorter), [&](const Assignment& one) {
+    return !one.env_var.empty() || !one.value.is_none() || trial.config->origin(one.knob) != Origin::kDecided;
+  });
+  return shorter;
+}
+
+// With the fewest words that hold.
+std::optional<FixOutcome> AskShortest(const FixTrial& trial, const Finding& finding, Patch* patch) {
+  Patch shorter = WithoutOurs(trial, *patch);
+  if (!shorter.empty() && shorter.size() < patch->size()) {
+    std::optional<FixOutcome> after = trial.ask(shorter);
+    if (after.has_value() && IsBetter(trial.now, *after, finding.rule_id)) {
+      *patch = std::move(shorter);
+      return after;
+    }
+  }
+  return trial.ask(*patch);
+}
+
 // Drops the fixes that do not hold, and says what those that do cost or free.
 void VetOther(const FixTrial& trial, Finding* finding) {
   std::vector<Ranked> held, tight;
   for (Patch& patch : finding->fixes) {
-    std::optional<FixOutcome> after = trial.ask(patch);
+    std::optional<FixOutcome> after = AskShortest(trial, *finding, &patch);
     if (!after.has_value()) continue;
     if (!IsBetter(trial.now, *after, finding->rule_id)) {
       tight.push_back({std::move(patch), *std::move(after)});

@@ -6,14 +6,8 @@
 
 namespace flightplan {
 
-// A backend that stays behind alone would be the next finding, whose fix is the flex dispatcher again.
-inline Patch ToAllToAll(const Facts& f) {
-  Patch patch = {Assign(Knob::moe_token_dispatcher_type, "alltoall")};
-  if (f.given(Knob::moe_flex_dispatcher_backend) && f.set(Knob::moe_flex_dispatcher_backend)) {
-    patch.push_back(Assign(Knob::moe_flex_dispatcher_backend, Value()));
-  }
-  return patch;
-}
+// What names a flex backend goes with it, as with every fix that leaves flex (core/fix_util.cc).
+inline Patch ToAllToAll() { return {Assign(Knob::moe_token_dispatcher_type, "alltoall")}; }
 
 // By their names: DeepEP does not run on them.
 inline bool RackOfGraceBlackwell(const Facts& f) {

@@ -150,7 +150,7 @@ const Rule kRules[] = {
                   absl::StrContains(f.env().gpu_name, "GB200");
          },
      .needs = "HybridEP of that time runs into its all-gather timeout on GB200 unless CUDA graphs are on",
-     .fix = [](F f) { return std::vector<Patch>{ToAllToAll(f)}; }},
+     .fix = [](F) { return std::vector<Patch>{ToAllToAll()}; }},
     {.id = "field.hybridep-domain-unset",
      .area = "field-report",
      .kind = Kind::kWarning,

@@ -33,6 +33,10 @@ void Add(K knob, Value value, Patch* patch) {
 // Another dispatcher than flex: nothing may ask for a flex backend any more.
 void LeaveFlex(F f, Patch* patch) {
   if (f.on(K::moe_enable_deepep)) Add(K::moe_enable_deepep, false, patch);
+  // One that stays behind alone would be the next finding, whose fix is the flex dispatcher again.
+  if (f.given(K::moe_flex_dispatcher_backend) && f.set(K::moe_flex_dispatcher_backend)) {
+    Add(K::moe_flex_dispatcher_backend, Value(), patch);
+  }
   // The old switch may have written over another backend, which would come back without it.
   const bool overwritten = f.origin(K::moe_flex_dispatcher_backend) == Origin::kUpstream;
   if (overwritten || f.is(K::moe_flex_dispatcher_backend, "ncclep")) {

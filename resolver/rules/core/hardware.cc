@@ -30,7 +30,7 @@ bool RackScale(F f) { return f.env().gpus_per_node > 0 && f.env().nvlink_domain_
 std::vector<Patch> OffDeepEp(F f) {
   std::vector<Patch> fixes;
   if (!f.fork()) fixes.push_back({Assign(K::moe_flex_dispatcher_backend, "hybridep")});
-  fixes.push_back(ToAllToAll(f));
+  fixes.push_back(ToAllToAll());
   return fixes;
 }
 
@@ -145,7 +145,7 @@ const Rule kRules[] = {
                   f.env().gpus_per_node > 1;
          },
      .needs = "DeepEP and HybridEP move tokens over NVLink, which this GPU does not have",
-     .fix = [](F f) { return std::vector<Patch>{ToAllToAll(f)}; }},
+     .fix = [](F) { return std::vector<Patch>{ToAllToAll()}; }},
     {.id = "env.hybridep.ep-over-72",
      .area = "env",
      .at = {Phase::kHardware, 120},

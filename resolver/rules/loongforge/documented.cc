@@ -44,7 +44,7 @@ std::vector<Patch> KeepKnown(F f, Knob knob, const absl::string_view (&names)[N]
 
 // DeepEP, or all-to-all where that does not run.
 std::vector<Patch> ToWhatTheForkHas(F f) {
-  if (RackOfGraceBlackwell(f)) return {ToAllToAll(f)};
+  if (RackOfGraceBlackwell(f)) return {ToAllToAll()};
   return {{Assign(K::moe_flex_dispatcher_backend, Value()), Assign(K::moe_enable_deepep, true)}};
 }
 
