@@ -30,16 +30,16 @@ const NameMap& Names() {
 }  // namespace
 
 const internal::FlagRow* FirstFlag(Knob knob, int core_release) {
-  static const auto* const kFirst = [] {  // knob -> index of its first row; the rows of a knob stand together
-    auto* first = new std::vector<int>(kKnobCount, -1);
-    for (int i = internal::kFlagRowCount - 1; i >= 0; --i) {
-      (*first)[static_cast<size_t>(internal::kFlagRows[i].knob)] = i;
+  // A flag that another release gives to another knob stands apart from the other rows of that knob.
+  static const auto* const kRowsOf = [] {
+    auto* rows_of = new std::vector<std::vector<const internal::FlagRow*>>(kKnobCount);
+    for (int i = 0; i < internal::kFlagRowCount; ++i) {
+      (*rows_of)[static_cast<size_t>(internal::kFlagRows[i].knob)].push_back(&internal::kFlagRows[i]);
     }
-    return first;
+    return rows_of;
   }();
-  const int start = (*kFirst)[static_cast<size_t>(knob)];
-  for (int i = start; i >= 0 && i < internal::kFlagRowCount && internal::kFlagRows[i].knob == knob; ++i) {
-    if (internal::kFlagRows[i].releases.Contains(core_release)) return &internal::kFlagRows[i];
+  for (const internal::FlagRow* const row : (*kRowsOf)[static_cast<size_t>(knob)]) {
+    if (row->releases.Contains(core_release)) return row;
   }
   return nullptr;
 }

@@ -50,6 +50,14 @@ TEST(KnobNames, FindAliasesAndSuggestTheNearest) {
   EXPECT_EQ(NearestKnobName(std::string(1000, 'x')), "");
 }
 
+// Of the deprecated --disable-msc another knob's in newer releases, so that the rows of this one stand apart.
+TEST(FirstFlag, FindsAFlagBehindThoseThatOtherReleasesGiveToAnotherKnob) {
+  ASSERT_NE(FirstFlag(Knob::enable_msc, kMain), nullptr);
+  EXPECT_STREQ(FirstFlag(Knob::enable_msc, kMain)->flag, "--enable-msc");
+  ASSERT_NE(FirstFlag(Knob::enable_msc, 17), nullptr);
+  EXPECT_STREQ(FirstFlag(Knob::enable_msc, 17)->flag, "--disable-msc");
+}
+
 TEST(Versions, CompareAsReleases) {
   EXPECT_LT(Compare(*Version::Parse("2.9"), *Version::Parse("2.10.0")), 0);
   EXPECT_LT(Compare(*Version::Parse("2.8.0rc1"), *Version::Parse("2.8.0")), 0);
