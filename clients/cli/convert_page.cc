@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/labelled_lines.h"
 #include "clients/cli/table.h"
 
 namespace flightplan::cli {
@@ -42,6 +43,7 @@ std::string RenderConvertReport(const v1::ConvertConfigResponse& response, absl:
   if (target.substr(0, 15) == "megatron-bridge") {
     out += "apply the overrides to a recipe of the same model: what the recipe sets beside them was not judged\n";
   }
+  out += StillNeeded(response.launch(), terminal);
   if (HasError(response.source_findings())) {
     absl::StrAppend(&out, "the source itself has ", CountText(response.source_findings(), 0), "\n");
   }

@@ -30,4 +30,14 @@ std::string Line(absl::string_view label, absl::string_view text, const Terminal
   return Lines(label, {terminal.Shown(text)}, "", terminal);
 }
 
+std::string StillNeeded(const v1::Launch& launch, const Terminal& terminal) {
+  std::vector<std::string> parts;
+  for (const v1::RequiredInput& input : launch.required_inputs()) {
+    std::string part = input.spelling();
+    if (!input.without().empty()) absl::StrAppend(&part, " (without: ", input.without(), ")");
+    parts.push_back(terminal.Shown(part));
+  }
+  return Lines("still needs", parts, kPartGap, terminal);
+}
+
 }  // namespace flightplan::cli

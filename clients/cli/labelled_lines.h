@@ -6,6 +6,7 @@
 
 #include "absl/strings/string_view.h"
 #include "clients/cli/terminal.h"
+#include "flightplan/v1/resolver_service.pb.h"
 
 namespace flightplan::cli {
 
@@ -19,5 +20,8 @@ std::string Lines(absl::string_view label, const std::vector<std::string>& parts
 
 // A labelled sentence; long text is wrapped and indented.
 std::string Line(absl::string_view label, absl::string_view text, const Terminal& terminal);
+
+// What a person adds to the launch: without it nothing starts, or something is lost. Empty: nothing.
+std::string StillNeeded(const v1::Launch& launch, const Terminal& terminal);
 
 }  // namespace flightplan::cli

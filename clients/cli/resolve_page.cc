@@ -136,17 +136,6 @@ std::string ChangesPart(const ResolvePage& page, bool all, const Terminal& termi
                       " by itself\n", ChangesText(page.response.effective_changes(), all, terminal));
 }
 
-// What a person adds to the launch: without it nothing starts, or something is lost.
-std::string StillNeeded(const v1::Launch& launch, const Terminal& terminal) {
-  std::vector<std::string> parts;
-  for (const v1::RequiredInput& input : launch.required_inputs()) {
-    std::string part = input.spelling();
-    if (!input.without().empty()) absl::StrAppend(&part, " (without: ", input.without(), ")");
-    parts.push_back(terminal.Shown(part));
-  }
-  return Lines("still needs", parts, kPartGap, terminal);
-}
-
 std::string Foot(const ResolvePage& page, const Terminal& terminal) {
   std::string out;
   if (page.response.outcome() == v1::OUTCOME_RESOLVED) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "resolver/derive/model_knobs.h"
+#include "resolver/derive/target_knobs.h"
 #include "resolver/plan/model_fields.h"
 
 namespace flightplan {
@@ -154,9 +155,9 @@ class Reader {
       m_.v_head_dim = Required(K::v_head_dim);
     }
     m_.attention_output_gate = On(K::attention_output_gate);
-    if (OwnDeltaNet()) {
+    if (OwnDeltaNet(c_)) {
       m_.attention_output_gate = true;
-      return GatedDelta(/*usual=*/4);
+      return GatedDelta(kOwnFullAttentionInterval);
     }
     const Value& variant = c_.Get(K::experimental_attention_variant);
     if (!variant.is_text()) return;
@@ -164,13 +165,6 @@ class Reader {
     if (name == "gated_delta_net" || name == "gdn") return GatedDelta(/*usual=*/0);
     if (name == "dsa" && On(K::multi_latent_attention)) return SparseIndexer();
     unknown_ = absl::StrCat("experimental_attention_variant=", name, ": this attention is not weighed");
-  }
-
-  // Families whose layers LoongForge builds itself, whatever the variant says: gated delta nets, gated attention and
-  // gated shared experts (LoongForge@c6275661 models/foundation/qwen3_next, models/foundation/qwen3_5).
-  bool OwnDeltaNet() const {
-    const Value& family = c_.Get(K::model_family);
-    return family.is_text() && (family.text() == "qwen3_next" || family.text() == "qwen3_5");
   }
 
   // The sizes of the layers that are no softmax attention, and which these are: all but every linear_attention_freq-th,
@@ -208,7 +202,7 @@ class Reader {
     m_.moe_ffn_hidden_size = Size(K::moe_ffn_hidden_size);
     if (!m_.moe_ffn_hidden_size.has_value()) m_.moe_ffn_hidden_size = m_.ffn_hidden_size;
     m_.moe_shared_expert_intermediate_size = Size(K::moe_shared_expert_intermediate_size);
-    m_.moe_shared_expert_gate = On(K::moe_shared_expert_gate) || OwnDeltaNet();
+    m_.moe_shared_expert_gate = On(K::moe_shared_expert_gate) || OwnDeltaNet(c_);
     m_.moe_latent_size = Size(K::moe_latent_size);
     m_.moe_router_num_groups = Size(K::moe_router_num_groups);
     if (m_.moe_router_num_groups.has_value()) m_.moe_router_group_topk = Size(K::moe_router_group_topk);

@@ -1,5 +1,11 @@
 #include "resolver/derive/renamed_knobs.h"
 
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "resolver/catalog/spellings.h"
+#include "resolver/plan/stack.h"
+
 namespace flightplan {
 namespace {
 
@@ -17,6 +23,35 @@ constexpr Rename kRenames[] = {
     {K::cuda_graph_scope, K::cuda_graph_modules, 18, "renamed in Megatron-Core 0.18"},
     {K::cuda_graph_scope_deprecated, K::cuda_graph_modules, 18, "renamed in Megatron-Core 0.18"},
     {K::muon_use_nesterov, K::muon_nesterov, 18, "renamed in Megatron-Core 0.18"},
+};
+
+// The same choice under two names. `second`: where it has the second one.
+struct ValueNames {
+  K knob;
+  absl::string_view first, second;
+  bool (*has_second)(const Environment& env);
+  absl::string_view why;
+};
+constexpr ValueNames kValueNames[] = {
+    // Megatron-Core transformer_config.py:1406
+    {K::experimental_attention_variant, "gated_delta_net", "gdn",
+     [](const Environment& env) { return env.core_release == kMain && !StackOf(env).fork; },
+     "gated_delta_net until Megatron-Core 0.19, gdn since"},
+    // The fork's megatron/training/tokenizer/tokenizer.py; Megatron-LM megatron/training/arguments.py
+    {K::tokenizer_type, "HFTokenizer", "HuggingFaceTokenizer",
+     [](const Environment& env) { return !StackOf(env).fork; },
+     "HFTokenizer in the fork, HuggingFaceTokenizer in Megatron-LM"},
+};
+
+// A command line names what a configuration may have by its number, as Python's enum takes it. The knob's choices are
+// the names in the order of their numbers, from 1 to `last`.
+struct NumberedNames {
+  K knob;
+  int64_t last;
+  absl::string_view why;
+};
+constexpr NumberedNames kNumberedNames[] = {
+    {K::exit_signal, 31, "a command line names the signal"},  // of Linux, without the real-time ones
 };
 
 // The SM counts of the two dispatcher backends, one knob since 0.19.
@@ -47,6 +82,33 @@ std::optional<RenamedKnob> RenameFor(Knob knob, const Value& value, const Config
     return RenamedKnob{K::moe_flex_dispatcher_backend, Value("deepep"), "a backend by name since Megatron-Core 0.16"};
   }
   return SmCount(knob, value, config, env);
+}
+
+bool IsRenamed(Knob knob, const Environment& env) {
+  for (const Rename& row : kRenames) {
+    if (knob == (env.core_release >= row.since ? row.before : row.after)) return true;
+  }
+  if (env.core_release < kOneSmKnob) return knob == K::moe_flex_dispatcher_num_sms;
+  return knob == K::moe_deepep_num_sms || knob == K::moe_hybridep_num_sms;
+}
+
+std::optional<RenamedValue> ValueNameFor(Knob knob, const Value& value, const Environment& env) {
+  for (const ValueNames& row : kValueNames) {
+    if (knob != row.knob || !value.is_text()) continue;
+    const bool second = row.has_second(env);
+    if (value.text() == (second ? row.first : row.second)) {
+      return RenamedValue{Value(second ? row.second : row.first), row.why};
+    }
+  }
+  for (const NumberedNames& row : kNumberedNames) {
+    if (knob != row.knob || !value.is_int() || StackOf(env).container) continue;
+    if (FirstFlag(knob, env.core_release) == nullptr) continue;
+    const std::vector<absl::string_view> names = absl::StrSplit(Row(knob).choices, '|');
+    const int64_t number = value.integer();
+    if (number < 1 || number > row.last || number > static_cast<int64_t>(names.size())) continue;
+    return RenamedValue{Value(names[static_cast<size_t>(number - 1)]), row.why};
+  }
+  return std::nullopt;
 }
 
 }  // namespace flightplan

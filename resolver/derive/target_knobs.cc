@@ -209,6 +209,20 @@ void UseCommandLineNames(Config* config) {
   SetFrom(config, K::params_dtype, K::fp16, config->Get(K::params_dtype).text() == "fp16");
 }
 
+// The layers that LoongForge builds of such a family by itself.
+std::vector<std::pair<Knob, Value>> DeltaNetWords(const Config& beside) {
+  std::vector<std::pair<Knob, Value>> set = {{K::experimental_attention_variant, Value("gdn")},
+                                             {K::attention_output_gate, Value(true)},
+                                             {K::layernorm_zero_centered_gamma, Value(true)}};
+  if (!beside.Given(K::linear_attention_freq)) {
+    set.emplace_back(K::linear_attention_freq, Value(kOwnFullAttentionInterval));
+  }
+  if (beside.Get(K::moe_shared_expert_intermediate_size).truthy()) {
+    set.emplace_back(K::moe_shared_expert_gate, Value(true));
+  }
+  return set;
+}
+
 }  // namespace
 
 Config WriteForTarget(Config config, const Environment& env) {
@@ -239,6 +253,11 @@ void UseTargetNames(Target target, Config* config) {
   if (stack.command_line) UseCommandLineNames(config);
 }
 
+bool OwnDeltaNet(const Config& config) {
+  const absl::string_view family = config.Get(K::model_family).text();
+  return family == "qwen3_next" || family == "qwen3_5";
+}
+
 std::optional<std::vector<std::pair<Knob, Value>>> InOtherWords(Knob word, const Value& value, const Config& beside) {
   using Set = std::vector<std::pair<Knob, Value>>;
   const bool on = value.truthy();
@@ -256,6 +275,7 @@ std::optional<std::vector<std::pair<Knob, Value>>> InOtherWords(Knob word, const
     return counts ? Set{{K::bias_activation_fusion, Value(on)}} : Set{};
   }
   if (word == K::group_query_attention) return on ? Set{} : Set{{K::num_query_groups, Value()}};  // its number says it
+  if (word == K::model_family && OwnDeltaNet(beside)) return DeltaNetWords(beside);
   return std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 // classes; a stack may overwrite those from elsewhere, or have another word for them on its command line.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -24,9 +25,16 @@ std::vector<std::pair<Knob, Value>> SetByPrecisionRecipe(const Config& config);
 // given under the config class's. Never for overrides or flags that somebody wrote.
 void UseTargetNames(Target target, Config* config);
 
+// Families whose layers LoongForge builds itself, whatever the variant says: gated delta nets, gated attention, gated
+// shared experts and norms around zero (LoongForge@c6275661 models/foundation/qwen3_next, models/foundation/qwen3_5).
+bool OwnDeltaNet(const Config& config);
+// Of which every so many layers is one of softmax attention, where nothing says it.
+inline constexpr int64_t kOwnFullAttentionInterval = 4;
+
 // What a word that only the command line has sets in the config classes, as core_transformer_config_from_args and the
-// model's builder do (Megatron-LM megatron/training/argument_utils.py:295), and of tied embeddings the reverse; empty
-// where another word says it already, nullopt where the word is none of these. `beside`: the words beside it.
+// model's builder do (Megatron-LM megatron/training/argument_utils.py:295), of tied embeddings the reverse, and of a
+// model family of LoongForge the layers that it builds; empty where another word says it already, nullopt where the
+// word is none of these. `beside`: the words beside it.
 std::optional<std::vector<std::pair<Knob, Value>>> InOtherWords(Knob word, const Value& value, const Config& beside);
 
 // The knob of the config classes that a target's own spelling stands for ("comm_overlap.tp_comm_overlap" ->

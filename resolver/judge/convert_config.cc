@@ -1,6 +1,7 @@
 #include "resolver/judge/convert_config.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,7 +11,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/catalog/spellings.h"
 #include "resolver/derive/renamed_knobs.h"
@@ -22,6 +25,7 @@
 #include "resolver/plan/stack.h"
 #include "resolver/read/argparse.h"
 #include "resolver/stacks/dialects.h"
+#include "resolver/stacks/input_format.h"
 
 namespace flightplan {
 namespace {
@@ -35,19 +39,15 @@ struct Side {
 // Python's == takes true for 1.
 bool SameValue(const Value& a, const Value& b) { return a == b && a.is_bool() == b.is_bool(); }
 
-bool Has(const Side& side, Knob knob) { return side.config.origin(knob) != Origin::kAbsent; }
-
-// A command line names a signal where a configuration may have its number, as Python's enum takes it. The knob's
-// choices are Linux's signals in the order of their numbers, but the real-time ones at their end.
-Value SignalName(Knob knob, const Value& value, const Environment& to) {
-  const internal::FlagRow* const flag = FirstFlag(knob, to.core_release);
-  if (knob != Knob::exit_signal || !value.is_int() || StackOf(to).container || flag == nullptr) return value;
-  constexpr int64_t kLastOfKind = 31;
-  const std::vector<absl::string_view> names = absl::StrSplit(Row(knob).choices, '|');
-  const int64_t at = value.integer() - 1;
-  const bool known = at >= 0 && at < kLastOfKind && at < static_cast<int64_t>(names.size());
-  return known ? Value(names[static_cast<size_t>(at)]) : value;
+// The same for Python's `if`: a stack writes None, False, an empty text or an empty list for what it does not use.
+bool BothUnused(const Value& a, const Value& b) {
+  const auto unused = [](const Value& value) { return !value.is_number() && !value.truthy(); };
+  return unused(a) && unused(b);
 }
+
+bool MeansTheSame(const Value& a, const Value& b) { return SameValue(a, b) || BothUnused(a, b); }
+
+bool Has(const Side& side, Knob knob) { return side.config.origin(knob) != Origin::kAbsent; }
 
 class Conversion {
  public:
@@ -60,11 +60,12 @@ class Conversion {
       const Knob source = parsed.knob;
       if (!seen_.insert(source).second) continue;
       const Value& value = from_.config.Get(source);
-      Move move{source, CanonicalKnob(source), SignalName(source, value, to_.env), ""};
+      Move move{source, CanonicalKnob(source), value, ""};
       if (std::optional<RenamedKnob> renamed = RenameFor(move.target, value, from_.config, to_.env);
           renamed.has_value()) {
         move = {source, renamed->knob, renamed->value, std::string(renamed->why)};
       }
+      NameValue(&move);
       if (!Has(to_, move.target)) {
         if (!CarryParts(source, value)) Add(&out_.dropped, source, value, "", WhyNoWord());
         continue;
@@ -78,7 +79,7 @@ class Conversion {
   void PinDefaults() {
     const Config& source_defaults = DefaultsOf(from_.env);
     const Config target_defaults = to_.config;
-    const Config runs_there = Run(to_.config, to_.env).config;
+    const Config runs_there = Run(WriteForTarget(to_.config, to_.env), to_.env).config;
     const RunResult here = Run(from_.config, from_.env);
     const Config& runs_here = here.config;
     const bool latent = runs_here.Get(Knob::multi_latent_attention).truthy();
@@ -89,15 +90,18 @@ class Conversion {
       if (source_defaults.origin(knob) == Origin::kAbsent) continue;
       const Value& value = runs_here.Get(knob);
       const bool same = SameValue(source_defaults.Get(knob), target_defaults.Get(knob)) && !SetByStack(here, knob);
-      if (same || SameValue(value, runs_there.Get(knob))) continue;
-      if (RenameFor(knob, value, from_.config, to_.env).has_value()) continue;  // its new name has a default of its own
-      if (!Takes(knob, value)) {
+      if (same || MeansTheSame(value, runs_there.Get(knob))) continue;
+      // Its new name has a default of its own.
+      if (IsRenamed(knob, to_.env) || RenameFor(knob, value, from_.config, to_.env).has_value()) continue;
+      Move move{knob, knob, value, ""};
+      NameValue(&move);
+      if (!Takes(knob, move.value)) {
         Add(&out_.dropped, knob, value, "",
             absl::StrCat("the default of ", TargetName(from_.env), ", which ", TargetName(to_.env), " does not take"));
         continue;
       }
-      to_.config.Set(knob, value, Origin::kCaller);
-      pinned_.push_back({knob, knob, value,
+      to_.config.Set(knob, move.value, Origin::kCaller);
+      pinned_.push_back({knob, knob, move.value,
                          absl::StrCat("unset means ", Text(value), " in ", TargetName(from_.env), " and ",
                                       Text(runs_there.Get(knob)), " in ", TargetName(to_.env))});
     }
@@ -114,30 +118,49 @@ class Conversion {
                        absl::StrCat(TargetName(to_.env), " asks for it: the sequence's length")});
   }
 
-  // Writes the launch; a knob that it has no way to write is dropped after all.
+  // Writes the launch.
   void Render() {
-    to_.config = WriteForTarget(to_.config, to_.env);
-    Launch launch = RenderDialect(OwnDialect(to_.env.target), {to_.config, to_.env, to_.env.vars});
-    std::vector<Knob> unspelled;
-    for (const Knob knob : launch.unspelled) unspelled.push_back(CanonicalKnob(knob));
-    const auto lost = [&unspelled](Knob knob) {
-      return std::find(unspelled.begin(), unspelled.end(), knob) != unspelled.end();
+    const Config wanted = to_.config;
+    to_.config = WriteForTarget(wanted, to_.env);
+    out_.launch = Rendered(to_.config);
+    const Launch& launch = out_.launch;
+    for (const Knob knob : launch.unspelled) lost_.insert(CanonicalKnob(knob));
+    for (const std::vector<Move>* moves : {&moves_, &pinned_}) {
+      for (const Move& move : *moves) {
+        if (!WordThere(move.target).empty()) continue;
+        // Written all the same if the launch differs without it.
+        if (Rendered(WriteForTarget(Without(move.target, wanted), to_.env)).argv == launch.argv)
+          lost_.insert(move.target);
+      }
+    }
+  }
+
+  // Says what became of each knob. One that the target has no way to write is dropped, unless it runs the value anyway.
+  // `runs_there`: what the written launch runs.
+  void Report(const Config& runs_there) {
+    const Config runs_here = Run(from_.config, from_.env).config;
+    const auto lost = [&](const Move& move) { return lost_.count(move.target) > 0; };
+    const auto runs_anyway = [&](const Move& move) {
+      const bool same_knob = runs_here.origin(move.target) != Origin::kAbsent;
+      return MeansTheSame(same_knob ? runs_here.Get(move.target) : move.value, runs_there.Get(move.target));
     };
     for (const Move& move : moves_) {
-      if (lost(move.target)) {
-        Add(&out_.dropped, move.source, move.value, "",
+      if (lost(move) && runs_anyway(move)) continue;
+      const Value& value = from_.config.Get(move.source);
+      if (lost(move)) {
+        Add(&out_.dropped, move.source, value, "",
             absl::StrCat(TargetName(to_.env), " has the knob, and no way to write this value"));
         continue;
       }
-      std::string spelling = SpellingOf(move.target, to_.env);
+      std::string spelling = WordThere(move.target);
       const bool same = spelling == SpellingOf(move.source, from_.env) && move.why.empty();
-      if (!same) Add(&out_.converted, move.source, move.value, std::move(spelling), move.why);
+      if (!same) Add(&out_.converted, move.source, value, std::move(spelling), move.why);
     }
     for (const Move& move : pinned_) {
-      Add(lost(move.target) ? &out_.dropped : &out_.pinned_defaults, move.source, move.value,
-          lost(move.target) ? "" : SpellingOf(move.target, to_.env), move.why);
+      if (lost(move) && runs_anyway(move)) continue;
+      Add(lost(move) ? &out_.dropped : &out_.pinned_defaults, move.source, move.value,
+          lost(move) ? "" : WordThere(move.target), move.why);
     }
-    out_.launch = std::move(launch);
   }
 
   const Side& from() const { return from_; }
@@ -150,6 +173,50 @@ class Conversion {
     std::string why;
   };
 
+  // Gives the move the target's name of its value.
+  void NameValue(Move* move) const {
+    const std::optional<RenamedValue> named = ValueNameFor(move->target, move->value, to_.env);
+    if (!named.has_value()) return;
+    move->value = named->value;
+    if (move->why.empty()) move->why = std::string(named->why);
+  }
+
+  Launch Rendered(const Config& config) const {
+    return RenderDialect(OwnDialect(to_.env.target), {config, to_.env, to_.env.vars});
+  }
+
+  Config Without(Knob knob, Config config) const {
+    config.Set(knob, DefaultsOf(to_.env).Get(knob), Origin::kDefault);
+    return config;
+  }
+
+  // The target's word for the knob: its own, or that of the knob which was written in its place. Empty: it has none.
+  std::string WordThere(Knob knob) const {
+    std::string word = SpellingOf(knob, to_.env);
+    if (Stands(word)) return word;
+    if (StackOf(to_.env).container) {
+      for (const std::optional<Knob> field : {CommOverlapField(knob), MixedPrecisionField(knob)}) {
+        if (field.has_value() && Stands(SpellingOf(*field, to_.env))) return SpellingOf(*field, to_.env);
+      }
+    }
+    for (int i = 0; i < kKnobCount; ++i) {
+      const auto own = static_cast<Knob>(i);
+      if (own == knob || CanonicalKnob(own) != knob || !to_.config.Given(own)) continue;
+      std::string instead = SpellingOf(own, to_.env);
+      if (word.empty() || Stands(instead)) word = std::move(instead);
+    }
+    return word;
+  }
+
+  // Of the written launch.
+  bool Stands(absl::string_view word) const {
+    return !word.empty() &&
+           std::any_of(out_.launch.argv.begin(), out_.launch.argv.end(), [word](absl::string_view arg) {
+             while (absl::ConsumePrefix(&arg, "+")) continue;
+             return absl::ConsumePrefix(&arg, word) && (arg.empty() || arg.front() == '=');
+           });
+  }
+
   // Of paths, tokenizers and checkpoints no more is known than their words in one stack.
   std::string WhyNoWord() const {
     if (from_.env.target == to_.env.target) return absl::StrCat(TargetName(to_.env), " has no such knob");
@@ -158,14 +225,22 @@ class Conversion {
 
   // A word that only a command line has, as what it sets in the config classes; false where the target lacks those.
   bool CarryParts(Knob source, const Value& value) {
+    if (from_.env.target == to_.env.target) return source == Knob::model_family;  // the model's file says it there too
     const auto parts = InOtherWords(source, value, from_.config);
     if (!parts.has_value()) return false;
-    if (!std::all_of(parts->begin(), parts->end(), [this](const auto& part) { return Has(to_, part.first); })) {
-      return false;
-    }
-    for (const auto& [knob, set] : *parts) {
-      to_.config.Set(knob, set, Origin::kCaller);
-      moves_.push_back({source, knob, set, absl::StrCat("what ", SpellingOf(source, from_.env), " sets")});
+    const auto taken = [this](const auto& part) { return Has(to_, part.first); };
+    if (!parts->empty() && std::none_of(parts->begin(), parts->end(), taken)) return false;
+    for (const auto& part : *parts) {
+      const std::string word = SpellingOf(source, from_.env);
+      Move move{source, part.first, part.second, absl::StrCat("what ", word.empty() ? Name(source) : word, " sets")};
+      if (!taken(part)) {
+        Add(&out_.dropped, part.first, part.second, "",
+            absl::StrCat(move.why, "; ", TargetName(to_.env), " has no such knob"));
+        continue;
+      }
+      NameValue(&move);
+      to_.config.Set(move.target, move.value, Origin::kCaller);
+      moves_.push_back(std::move(move));
     }
     if (parts->empty()) Add(&out_.converted, source, value, "", "what is written beside it says it");
     return true;
@@ -201,6 +276,7 @@ class Conversion {
   std::set<Knob> seen_;
   std::vector<Move> moves_;
   std::vector<Move> pinned_;
+  std::set<Knob> lost_;  // that the target has no way to write
 };
 
 bool IsFlag(const Argument& arg) { return absl::StartsWith(arg.text, "--") && arg.text.size() > 2; }
@@ -217,8 +293,10 @@ void AppendWord(const Argument& word, Launch* launch) {
 
 // Words of the source that hold no knob: paths, logging, data. The same stack takes them as they are; for another they
 // are named, since nobody else will miss them. A knob whose value cannot be read here is named too.
-void CarryOtherFlags(const Reading& reading, const Environment& from, const Environment& to, ConvertedConfig* out) {
-  if (StackOf(from).container) return;  // its overrides are all knobs, or findings
+std::vector<ConvertedKnob> CarryOtherFlags(const Reading& reading, const Environment& from, const Environment& to,
+                                           Launch* launch) {
+  std::vector<ConvertedKnob> dropped;
+  if (StackOf(from).container) return dropped;  // its overrides are all knobs, or findings
   const FlagTable table(from.core_release);
   const FlagTable there(to.core_release);
   const bool same_stack = from.target == to.target;
@@ -231,26 +309,36 @@ void CarryOtherFlags(const Reading& reading, const Environment& from, const Envi
     const FlagSpec* spec = table.Find(flag);
     if (spec != nullptr && spec->knob.has_value() && !unknown) continue;
     if (same_stack && (there.Find(flag) != nullptr || spec == nullptr)) {
-      for (size_t word = i; word < end; ++word) AppendWord(reading.args[word], &out->launch);
+      for (size_t word = i; word < end; ++word) AppendWord(reading.args[word], launch);
       continue;
     }
     std::string name = spec != nullptr && spec->knob.has_value() ? std::string(Name(*spec->knob)) : flag;
-    out->dropped.push_back(
-        {std::move(name), std::nullopt, flag, "",
-         unknown ? "its value cannot be read without running the script"
-                 : absl::StrCat("a flag of ", TargetName(from), "'s own; write its counterpart yourself")});
+    dropped.push_back({std::move(name), std::nullopt, flag, "",
+                       unknown
+                           ? "its value cannot be read without running the script"
+                           : absl::StrCat("a flag of ", TargetName(from), "'s own; write its counterpart yourself")});
   }
+  return dropped;
 }
 
-// The converted launch as a question of its own.
+// The converted launch as a question of its own: the script, in which a person's part stands as a variable, and of a
+// container, whose script starts from a recipe that nobody knows here, the overrides.
 JudgeQuestion Converted(const ConvertQuestion& question, const Environment& to, const Launch& launch) {
-  JudgeQuestion converted;
-  converted.input.arguments = launch.argv;
-  if (StackOf(to).container) converted.input.format = "bridge-overrides";
+  JudgeQuestion converted = question.source;
+  converted.input = {};
+  converted.stated.clear();
+  converted.repair = false;
+  if (StackOf(to).container) {
+    converted.input.arguments = launch.argv;
+    converted.input.format = "bridge-overrides";
+  } else {
+    converted.input.form = ConfigInput::Form::kFile;
+    converted.input.format = std::string(kShellFormat);
+    converted.input.text = launch.text;
+  }
   converted.env = question.target;
   converted.env.vars = to.vars;
   converted.env.world_size = to.world_size;
-  converted.gpu = question.source.gpu;
   return converted;
 }
 
@@ -274,9 +362,12 @@ absl::StatusOr<ConvertedConfig> Convert(const ConvertQuestion& question) {
   conversion.PinDefaults();
   conversion.SayPositions();
   conversion.Render();
-  CarryOtherFlags(reading, conversion.from().env, conversion.to().env, &out);
+  std::vector<ConvertedKnob> others = CarryOtherFlags(reading, conversion.from().env, conversion.to().env, &out.launch);
   const JudgeQuestion converted = Converted(question, conversion.to().env, out.launch);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(out.target, ReadAndJudge(converted));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ReadConfig written, Read(converted));
+  conversion.Report(Run(written.config, written.env).config);
+  std::move(others.begin(), others.end(), std::back_inserter(out.dropped));
+  out.target = Judge(std::move(written));
   VetFixes(question.source.view, &out.source);
   VetFixes(converted.view, &out.target);
   return out;
