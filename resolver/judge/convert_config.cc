@@ -246,12 +246,10 @@ class Conversion {
     return true;
   }
 
-  // Code of the source's own gives it its value, which the target does not run.
+  // Code that the source runs gives it its value; the target may not run it.
   bool SetByStack(const RunResult& run, Knob knob) const {
-    const absl::string_view own = StackOf(from_.env).own_source;
-    return !own.empty() && std::any_of(run.changes.begin(), run.changes.end(), [&](const ConfigChange& change) {
-      return change.env_var.empty() && change.knob == knob && absl::StartsWith(change.source, own);
-    });
+    return std::any_of(run.changes.begin(), run.changes.end(),
+                       [&](const ConfigChange& change) { return change.env_var.empty() && change.knob == knob; });
   }
 
   // The target's parser knows the word, where it has a list of them.

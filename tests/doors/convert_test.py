@@ -165,6 +165,13 @@ class Convert(unittest.TestCase):
             self.assertIn("still needs", done.stderr)
             self.assertIn("--num-rollout", done.stderr)
 
+    def test_sizes_that_the_source_derives_are_written_where_the_target_derives_others(self):
+        words = MOE + ["--num-virtual-stages-per-pipeline-rank", "2"]  # experts split by the tensor-parallel size
+        answer = self.answer("megatron-lm", "megatron-bridge", words, "--gpu", "h100-sxm")
+        self.assertIn("model.expert_tensor_parallel_size=2", answer["launch"]["argv"])
+        row = next(k for k in answer["pinned_defaults"] if k["name"] == "expert_tensor_parallel_size")
+        self.assertEqual(row["reason"], "unset means 2 in megatron-lm main and 1 in megatron-bridge main")
+
     def resolved(self, model, target, *more):
         """A launch of the model, as `resolve` writes it."""
         done = subprocess.run([FLIGHTPLAN, "resolve", "--model", model, "--gpu", "h100-sxm", "--target", target,
