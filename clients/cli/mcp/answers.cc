@@ -132,11 +132,11 @@ std::string JudgedJson(const v1::ValidateConfigResponse& answer) {
   const Spelling spelling = TargetSpelling(answer.config(), answer.target());
   const absl::string_view judged = WordFor(kJudged, answer.completeness());
   JsonObject object;
-  object.Text("target", answer.target())
-      .Text("judged", judged.empty() ? "in full" : judged)
-      .Bool("accepted_by_stack", answer.accepted_by_stack())
-      .Bool("will_run", answer.will_run())
-      .Text("fits", FitWord(answer.memory().fit()));
+  object.Text("target", answer.target()).Text("judged", judged.empty() ? "in full" : judged);
+  if (answer.completeness() != v1::COMPLETENESS_NONE) {  // of nothing there is no verdict
+    object.Bool("accepted_by_stack", answer.accepted_by_stack()).Bool("will_run", answer.will_run());
+  }
+  object.Text("fits", FitWord(answer.memory().fit()));
   AddForecast(answer.estimate(), &object);
   AddFindings(answer.findings(), spelling, &object);
   object.Raw("not_judged", JsonStrings({answer.not_judged().begin(), answer.not_judged().end()}));

@@ -81,7 +81,7 @@ std::string VerdictShape() {
   const std::string range = Shape(kRange), layout = Shape(kLayout), findings = ListOf(Shape(kFinding));
   const std::string repair = RepairShape();
   constexpr Field kVerdict[] = {
-      {"target", kString}, {"judged", kJudged, false}, {"accepted_by_stack", kBool}, {"will_run", kBool}};
+      {"target", kString}, {"judged", kJudged, false}, {"accepted_by_stack", kBool, false}, {"will_run", kBool, false}};
   const Field rest[] = {{"layout", layout, false},       {"findings", findings},    {"findings_left_out", kInteger},
                         {"not_judged", kStrings, false}, {"repair", repair, false}, {"digest", kString}};
   return Shape(Joined({kVerdict, ForecastFields(range), rest}));

@@ -136,6 +136,16 @@ TEST_F(McpServerTest, GivesTheVerdictInBothForms) {
   EXPECT_EQ(structured["findings"][0]["line"].GetInt(), 1);
 }
 
+TEST_F(McpServerTest, GivesNoVerdictOnWhatIsNoLaunch) {
+  for (const char* text : {"echo hello", ""}) {
+    const rapidjson::Document result = Result("validate", absl::StrCat(R"({"text":")", text, R"("})"));
+    const rapidjson::Value& structured = result["structuredContent"];
+    EXPECT_STREQ(structured["judged"].GetString(), "nothing");
+    EXPECT_FALSE(structured.HasMember("accepted_by_stack"));
+    EXPECT_FALSE(structured.HasMember("will_run"));
+  }
+}
+
 TEST_F(McpServerTest, TakesTheModelAsText) {
   const rapidjson::Document result = Result("models", R"({"config":"{\"model_type\":\"nothing\"}"})");
   EXPECT_TRUE(result["isError"].GetBool());

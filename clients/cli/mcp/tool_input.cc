@@ -133,9 +133,31 @@ absl::StatusOr<std::string> ScalarText(const std::string& property, ValueType ty
   return Wrong(property, type == ValueType::kSwitch ? "wants true or false" : "wants one value");
 }
 
+// As --set takes it: a list by commas.
+absl::StatusOr<std::string> SettingText(const std::string& property, const rapidjson::Value& value) {
+  if (value.IsNull()) return std::string("null");
+  if (!value.IsArray()) return ScalarText(property, ValueType::kText, value);
+  std::vector<std::string> items;
+  for (const rapidjson::Value& item : value.GetArray()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(std::string text, ScalarText(property, ValueType::kText, item));
+    items.push_back(std::move(text));
+  }
+  return absl::StrJoin(items, ",");
+}
+
 absl::Status AddFlag(const std::string& property, const Flag& flag, const rapidjson::Value& value,
                      std::vector<std::string>* args) {
   if (value.IsNull()) return absl::OkStatus();
+  const bool pairs = absl::StrContains(flag.value_name, "=");  // KNOB=VALUE: an object says the same
+  if (flag.set.type == ValueType::kList && pairs && value.IsObject()) {
+    for (const auto& member : value.GetObject()) {
+      const absl::string_view name = JsonTextOf(member.name);
+      FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, SettingText(absl::StrCat(property, ".", name), member.value));
+      args->push_back(absl::StrCat(flag.name, "=", name, "=", text));
+    }
+    return absl::OkStatus();
+  }
+  if (flag.set.type == ValueType::kList && value.IsObject()) return Wrong(property, "wants a list");
   if (flag.set.type == ValueType::kList && value.IsArray()) {
     for (const rapidjson::Value& item : value.GetArray()) {
       FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, ScalarText(property, flag.set.type, item));
@@ -247,8 +269,10 @@ absl::Status AddSubject(const Tool& tool, const CommandLine& command, const rapi
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::optional<std::string> name, TextOf(arguments, kName));
   if (!name.has_value()) return absl::OkStatus();
-  if (name->empty() || (*name)[0] == '-') return Wrong(kName, "is empty or begins with -");
-  line->args.push_back(*name);
+  // A flag as a launch has it ("--num-experts") names its knob; it is no flag of the command.
+  const size_t begin = name->find_first_not_of('-');
+  if (begin == std::string::npos) return Wrong(kName, "is empty");
+  line->args.push_back(name->substr(begin));
   return absl::OkStatus();
 }
 

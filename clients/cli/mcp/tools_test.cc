@@ -69,6 +69,9 @@ TEST(Tools, BecomeACommandLine) {
   EXPECT_EQ(Line("compare", R"({"a":{"text":"x"},"b":{"text":"y"}})"), "a b");
   EXPECT_EQ(Line("compare", R"({"a":{"text":"x","file_name":"s"},"b":{"text":"y","file_name":"s"}})"), "s b/s");
   EXPECT_EQ(Line("explain", R"({"name":"tp_comm_overlap"})"), "tp_comm_overlap");
+  EXPECT_EQ(Line("explain", R"({"name":"--format=json"})"), "format=json");  // never a flag of the command
+  EXPECT_EQ(Line("resolve", R"({"gpu":"g","gpus":8,"set":{"a":1,"b":["x","y"],"c":null},"env":{"E":"v"}})"),
+            "--gpu=g --gpus=8 --set=a=1 --set=b=x,y --set=c=null --env=E=v");
 }
 
 TEST(Tools, NameThePropertyThatIsWrong) {
@@ -78,7 +81,8 @@ TEST(Tools, NameThePropertyThatIsWrong) {
   EXPECT_EQ(Line("resolve", R"({"gpu":"g","gpus":1,"format":"json"})").substr(0, 18), "format wants one o");
   EXPECT_EQ(Line("validate", R"({"text":1})"), "text wants text");
   EXPECT_EQ(Line("validate", R"({"text":"x","file_name":"--write"})"), "file_name is empty or begins with -");
-  EXPECT_EQ(Line("explain", R"({"name":"--format=json"})"), "name is empty or begins with -");
+  EXPECT_EQ(Line("explain", R"({"name":"--"})"), "name is empty");
+  EXPECT_EQ(Line("resolve", R"({"gpu":"g","gpus":1,"capability":{"deepep":true}})"), "capability wants a list");
   EXPECT_EQ(Line("compare", R"({"a":{"ep":1},"b":{"text":"x"}})"),
             "a as flags and b as text: give the text as a and the flags as b");
   EXPECT_EQ(Line("fix", R"({"text":"x","write":true})"), "no property 'write'");
