@@ -1,26 +1,85 @@
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/explain_page.h"
 #include "clients/cli/name_lists.h"
 #include "clients/cli/output.h"
 #include "clients/cli/paging.h"
+#include "resolver/base/status_macros.h"
 
 namespace flightplan::cli {
+namespace {
+
+// A stack's own spelling is a name too: "--norm-epsilon", "model.layernorm_epsilon=1e-6". The parser takes no flag that
+// is none of the command's, so that its dashes go.
+std::vector<std::string> WithoutDashes(Arguments args, const CommandLine& command) {
+  std::set<absl::string_view> flags = {"--help"};
+  for (const FlagGroup& group : command.groups) {
+    for (const Flag& flag : group.flags) flags.insert(flag.name);
+  }
+  std::vector<std::string> words(args.begin(), args.end());
+  for (std::string& word : words) {
+    const absl::string_view name = absl::string_view(word).substr(0, word.find('='));
+    if (absl::StartsWith(name, "--") && name.size() > 2 && flags.count(name) == 0) word.erase(0, 2);
+  }
+  return words;
+}
+
+bool IsSpelling(const v1::KnobInfo& knob, absl::string_view word) {
+  const auto is = [word](absl::string_view spelling) {
+    absl::ConsumePrefix(&spelling, "--");
+    return spelling == word;
+  };
+  return std::any_of(knob.megatron_lm_flags().begin(), knob.megatron_lm_flags().end(), is) ||
+         is(knob.bridge_override()) || is(knob.loongforge());
+}
+
+// A knob by its name, by its name with dashes, or by a stack's spelling. The status is that of the name.
+absl::Status FindKnob(absl::string_view word, Backend& backend, v1::KnobInfo* knob) {
+  v1::GetKnobRequest request;
+  request.set_name(std::string(word));
+  const absl::Status status = backend.GetKnob(request, knob);
+  if (!absl::IsNotFound(status)) return status;
+  word = word.substr(0, word.find('='));
+  v1::ListKnobsResponse knobs;
+  FLIGHTPLAN_RETURN_IF_ERROR(ListAll(backend, &Backend::ListKnobs, v1::ListKnobsRequest(), &knobs));
+  const std::string name = absl::StrReplaceAll(word, {{"-", "_"}});
+  for (const bool spelled : {true, false}) {
+    for (const v1::KnobInfo& entry : knobs.knobs()) {
+      if (spelled ? !IsSpelling(entry, word) : entry.name() != name) continue;
+      *knob = entry;
+      return absl::OkStatus();
+    }
+  }
+  return status;
+}
+
+}  // namespace
 
 int RunExplain(Arguments args, Context& context) {
   std::string format = "table";
   BackendOptions where;
   const CommandLine command{
       .name = "explain",
-      .usage = "flightplan explain RULE|KNOB [--format table|json]",
+      .usage = "flightplan explain RULE|KNOB|SPELLING [--format table|json]",
       .summary = "one rule (what, why, source, fix) or one knob (class, default, spellings, the rules that look at it)",
-      .example = "flightplan explain recompute.full-needs-method\nflightplan explain moe_token_dispatcher_type",
+      .example =
+          "flightplan explain recompute.full-needs-method\nflightplan explain moe_token_dispatcher_type\nflightplan "
+          "explain --norm-epsilon",
       .max_positional = 1,
       .groups = {{"print", {{"--format", "F", "table (default), json", ToChoice(&format, {"table", "json"})}}},
                  BackendFlags(&where)},
       .positional = {.list = kRulesAndKnobs}};
   ParsedArguments parsed;
-  if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
+  const std::vector<std::string> words = WithoutDashes(args, command);
+  if (const auto exit = ParseOrExit(command, words, context, &parsed)) return *exit;
   if (parsed.positional.empty()) return Misuse(command, "wants the id of a rule or the name of a knob", context);
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
@@ -42,10 +101,8 @@ int RunExplain(Arguments args, Context& context) {
     return kExitOk;
   }
   if (!absl::IsNotFound(no_rule)) return Failed(command, no_rule, context);
-  v1::GetKnobRequest get_knob;
-  get_knob.set_name(parsed.positional[0]);
   v1::KnobInfo knob;
-  absl::Status status = (*backend)->GetKnob(get_knob, &knob);
+  absl::Status status = FindKnob(parsed.positional[0], **backend, &knob);
   if (absl::IsNotFound(status)) {  // a word with a dot is rather a rule's id; both say what is nearest
     Failed(command, no_rule, context);
     return Failed(command, status, context);
