@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "resolver/base/digest.h"
@@ -33,6 +34,17 @@ NameIndex IndexNames(const std::vector<T>& entries) {
   return index;
 }
 
+// The shortest that begins with all of `name` ("qwen3-30b" of qwen3-30b-a3b): nearer to what somebody means than a name
+// with another number in it. Empty: none does.
+absl::string_view LongerName(absl::string_view name, absl::Span<const absl::string_view> known) {
+  absl::string_view longer;
+  for (const absl::string_view candidate : known) {
+    const bool begins = !name.empty() && absl::StartsWith(candidate, absl::StrCat(name, "-"));
+    if (begins && (longer.empty() || candidate.size() < longer.size())) longer = candidate;
+  }
+  return longer;
+}
+
 template <class T>
 absl::StatusOr<const T*> Find(const std::vector<T>& entries, const NameIndex& index, absl::string_view kind,
                               absl::string_view name) {
@@ -40,7 +52,8 @@ absl::StatusOr<const T*> Find(const std::vector<T>& entries, const NameIndex& in
   if (auto it = index.find(canonical); it != index.end()) return &entries[it->second];
   std::vector<absl::string_view> known;
   for (const auto& [candidate, i] : index) known.push_back(candidate);
-  const absl::string_view nearest = NearestName(canonical, known);
+  absl::string_view nearest = LongerName(canonical, known);
+  if (nearest.empty()) nearest = NearestName(canonical, known);
   return absl::NotFoundError(absl::StrCat("no ", kind, " named '", Utf8Prefix(name, 100), "' in the catalogue",
                                           nearest.empty() ? "" : absl::StrCat("; nearest known: ", nearest)));
 }

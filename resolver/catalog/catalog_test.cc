@@ -100,6 +100,12 @@ TEST(CatalogOverlay, AddsAndReplacesEntries) {
   EXPECT_EQ(catalog->revision(), Catalog::WithOverlay(files)->revision());
 }
 
+TEST(Catalog, NamesTheModelThatANameIsTheBeginningOf) {
+  const auto nearest = [](absl::string_view name) { return std::string(Builtin().FindModel(name).status().message()); };
+  EXPECT_EQ(nearest("qwen3-30b"), "no model named 'qwen3-30b' in the catalogue; nearest known: qwen3-30b-a3b");
+  EXPECT_EQ(nearest("qwen3-32c"), "no model named 'qwen3-32c' in the catalogue; nearest known: qwen3-32b");
+}
+
 TEST(CatalogOverlay, RefusesWithFileLineAndField) {
   const struct {
     absl::string_view text;
