@@ -74,6 +74,12 @@ absl::string_view YamlFormat(Target target) {
   return kShellFormat;
 }
 
+// "sft", "verl.trainer.main_ppo": the first of the arguments that some stacks' launches have, above its flags.
+bool IsProgramWord(absl::string_view line) {
+  return std::all_of(line.begin(), line.end(),
+                     [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; });
+}
+
 }  // namespace
 
 std::vector<NamedFormat> InputFormats() {
@@ -107,10 +113,13 @@ absl::string_view RecogniseFile(absl::string_view name, absl::string_view text, 
   if (Contains("|.py|", name)) return kPythonFormat;
   if (Contains("|.sh|.bash|.sbatch|.slurm|", name)) return kShellFormat;
   absl::string_view format = kShellFormat;
+  bool below_word = false;
   ForEachLine(text, [&](absl::string_view line, int number) {
     if (number == 1 && absl::StartsWith(line, "#!")) return false;
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || line[0] == '#' || line == "---") return true;
+    if (!below_word && IsProgramWord(line)) return below_word = true;
+    if (below_word && !absl::StartsWith(line, "-") && !IsOverride(line)) return false;
     if (IsPythonEdit(line)) {
       format = kPythonFormat;
     } else if (absl::StartsWith(line, "-") || IsOverride(line)) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "resolver/plan/stack.h"
+
 namespace flightplan {
 namespace {
 
@@ -29,6 +31,7 @@ TEST(RecogniseFile, ByItsEndingThenByItsFirstLine) {
     Target target;
     const char* format;
   };
+  const Target swift = FindStack("ms-swift")->target, verl = FindStack("verl")->target;
   const Row rows[] = {
       {"a.yaml", "--x", Target::kMegatronLm, "megatron-lm-yaml"},
       {"a.YML", "", Target::kMegatronBridge, "bridge-yaml"},
@@ -41,6 +44,11 @@ TEST(RecogniseFile, ByItsEndingThenByItsFirstLine) {
       {"x", "model.num_layers=4\n", Target::kMegatronBridge, "bridge-overrides"},
       {"x", "NODES=4\ntorchrun a.py --x\n", Target::kMegatronBridge, "shell"},
       {"x", "", Target::kMegatronLm, "shell"},
+      // As `resolve --format argv` prints the launches of stacks that do not start with a flag.
+      {"x", "sft\n--max_length\n4096\n", swift, "argv"},
+      {"x", "verl.trainer.main_ppo\ntrainer.nnodes=2\n", verl, "verl-overrides"},
+      {"x", "sft\necho\n--x\n", swift, "shell"},
+      {"x", "make all\n--x\n", swift, "shell"},
   };
   for (const Row& row : rows) {
     EXPECT_EQ(RecogniseFile(row.name, row.text, row.target), row.format) << row.name << "\n" << row.text;
