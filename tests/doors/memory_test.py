@@ -92,6 +92,12 @@ class Memory(unittest.TestCase):
         self.assertIn("launch.sh with vocab_size=32000 (not in the text) after it: accepted by the stack, will run", told)
         self.assertNotIn("vocab", page)
 
+    def test_a_repair_of_what_is_judged_in_part_promises_no_more_than_that(self):
+        text = SMALL.replace("--bf16", "$(cat more.txt) --num-experts 8 --tensor-model-parallel-size 3 --bf16")
+        _, told = self.run_on("fix", text, *ON_8)
+        self.assertIn("launch.sh after it: not judged in full: nothing that it shows is refused\n", told)
+        self.assertNotIn("will run", told)
+
     def test_without_a_gpu_or_with_an_unknown_one_the_rules_are_judged(self):
         for flags, told in (((), "no GPU is given"), (("--gpu", "h1000", "--gpus", "8"), "no GPU named 'h1000'")):
             page, _ = self.run_on("validate", SMALL, *flags)

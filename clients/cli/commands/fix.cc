@@ -54,6 +54,15 @@ std::string AsLines(const google::protobuf::RepeatedPtrField<std::string>& args)
   return args.empty() ? "" : absl::StrCat(absl::StrJoin(args, "\n"), "\n");
 }
 
+// As `validate` says it of the same text.
+std::string VerdictAfter(const v1::ValidateConfigResponse& response) {
+  const v1::Repair& repair = response.repair();
+  const absl::string_view runs = repair.will_run() ? ", will run" : ", will not run";
+  if (!repair.accepted_by_stack()) return absl::StrCat("rejected by the stack", runs);
+  if (response.completeness() != v1::COMPLETENESS_PARTIAL) return absl::StrCat("accepted by the stack", runs);
+  return absl::StrCat("not judged in full: nothing that it shows is refused", repair.will_run() ? "" : runs);
+}
+
 // What was done and what holds now, for people; goes to standard error so that standard output is a patch.
 std::string Report(const v1::ValidateConfigResponse& response, const std::string& input, bool allow_convergence,
                    const Terminal& terminal) {
@@ -69,9 +78,7 @@ std::string Report(const v1::ValidateConfigResponse& response, const std::string
     absl::StrAppend(&out, "  not written, set it yourself: ", terminal.Shown(FixText(repair.unwritten(), spelling)),
                     "\n");
   }
-  absl::StrAppend(&out, terminal.Shown(input),
-                  " after it: ", repair.accepted_by_stack() ? "accepted by the stack" : "rejected by the stack",
-                  repair.will_run() ? ", will run" : ", will not run", "\n");
+  absl::StrAppend(&out, terminal.Shown(input), " after it: ", VerdictAfter(response), "\n");
   if (repair.findings_size() > 0) out += FindingsText(repair.findings(), spelling, false, terminal);
   const bool held_back =
       std::any_of(repair.findings().begin(), repair.findings().end(), [](const v1::Finding& finding) {
