@@ -97,6 +97,9 @@ absl::StatusOr<std::vector<std::string>> BatchPaths(absl::Span<const std::string
   for (const std::string& name : named) {
     absl::string_view list = name;
     if (!absl::ConsumePrefix(&list, "@")) {
+      // A line of a list may be of a file that is gone since; a word on the command line is a slip.
+      struct stat info {};
+      if (lstat(name.c_str(), &info) != 0) return absl::NotFoundError(absl::StrCat(name, ": no such file or folder"));
       FLIGHTPLAN_RETURN_IF_ERROR(AddNamed(name, &paths));
       continue;
     }

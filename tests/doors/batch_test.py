@@ -164,6 +164,7 @@ class Batch(unittest.TestCase):
         self.run_batch("a.sh", "--format", "json", code=2)
         self.run_batch("a.sh", "--set", "num_layers=2", code=2)
         self.run_batch("@missing.txt", code=2)
+        self.run_batch("a.sh", "missing.sh", code=2)  # a slip; a line of a list may be of a file that is gone since
         self.run_batch("a.sh", "--server", f"unix:{self.root}/none.sock", code=3)
 
     def test_sarif(self):
