@@ -275,6 +275,10 @@ std::optional<std::vector<std::pair<Knob, Value>>> InOtherWords(Knob word, const
     return counts ? Set{{K::bias_activation_fusion, Value(on)}} : Set{};
   }
   if (word == K::group_query_attention) return on ? Set{} : Set{{K::num_query_groups, Value()}};  // its number says it
+  // Of a container's sections what they hold is written.
+  if (word == K::comm_overlap_configured || word == K::mixed_precision_configured) return Set{};
+  if (word == K::mixed_precision_recipe) return Set{};
+  if (word == K::dataset_seq_length && value == beside.Get(K::seq_length)) return Set{};
   if (word == K::model_family && OwnDeltaNet(beside)) return DeltaNetWords(beside);
   return std::nullopt;
 }

@@ -16,14 +16,15 @@
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/catalog/spellings.h"
+#include "resolver/derive/idle_knobs.h"
 #include "resolver/derive/renamed_knobs.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
+#include "resolver/judge/carried_words.h"
 #include "resolver/judge/read_config.h"
 #include "resolver/judge/vet_config.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/plan/stack.h"
-#include "resolver/read/argparse.h"
 #include "resolver/stacks/dialects.h"
 #include "resolver/stacks/input_format.h"
 
@@ -56,10 +57,13 @@ class Conversion {
 
   // What the source writes, under the target's names.
   void CarryOver(const std::vector<ParsedKnob>& written) {
+    const Config runs_here = Run(from_.config, from_.env).config;
     for (const ParsedKnob& parsed : written) {
       const Knob source = parsed.knob;
-      if (!seen_.insert(source).second) continue;
-      const Value& value = from_.config.Get(source);
+      if (!seen_.insert(source).second || CarryRecipe(source)) continue;
+      // Of a recipe's own value, which a word of the launch may overrule, what is left.
+      const bool said = from_.config.origin(source) == Origin::kCaller;
+      const Value& value = (said ? from_.config : runs_here).Get(source);
       Move move{source, CanonicalKnob(source), value, ""};
       if (std::optional<RenamedKnob> renamed = RenameFor(move.target, value, from_.config, to_.env);
           renamed.has_value()) {
@@ -67,7 +71,7 @@ class Conversion {
       }
       NameValue(&move);
       if (!Has(to_, move.target)) {
-        if (!CarryParts(source, value)) Add(&out_.dropped, source, value, "", WhyNoWord());
+        if (!CarryParts(source, value)) Add(&out_.dropped, source, value, "", WhyNoWord(source));
         continue;
       }
       to_.config.Set(move.target, move.value, Origin::kCaller);
@@ -79,9 +83,10 @@ class Conversion {
   void PinDefaults() {
     const Config& source_defaults = DefaultsOf(from_.env);
     const Config target_defaults = to_.config;
-    const Config runs_there = Run(WriteForTarget(to_.config, to_.env), to_.env).config;
     const RunResult here = Run(from_.config, from_.env);
+    const RunResult there = Run(WriteForTarget(to_.config, to_.env), to_.env);
     const Config& runs_here = here.config;
+    const Config& runs_there = there.config;
     const bool latent = runs_here.Get(Knob::multi_latent_attention).truthy();
     for (int i = 0; i < kKnobCount; ++i) {
       const Knob knob = static_cast<Knob>(i);
@@ -89,8 +94,12 @@ class Conversion {
       if (CanonicalKnob(knob) != knob || seen_.count(knob) > 0 || !Has(to_, knob) || to_.config.Given(knob)) continue;
       if (source_defaults.origin(knob) == Origin::kAbsent) continue;
       const Value& value = runs_here.Get(knob);
-      const bool same = SameValue(source_defaults.Get(knob), target_defaults.Get(knob)) && !SetByStack(here, knob);
+      // What one derives and the other leaves None, that works out from the same values when it needs it.
+      const bool derived = SetByStack(here, "", knob) || SetByStack(there, "", knob);
+      const bool set = SetByOwnCode(here, knob) || (derived && !runs_there.Get(knob).is_none());
+      const bool same = SameValue(source_defaults.Get(knob), target_defaults.Get(knob)) && !set;
       if (same || MeansTheSame(value, runs_there.Get(knob))) continue;
+      if (IsIdle(knob, runs_here) && IsIdle(knob, runs_there)) continue;
       // Its new name has a default of its own.
       if (IsRenamed(knob, to_.env) || RenameFor(knob, value, from_.config, to_.env).has_value()) continue;
       Move move{knob, knob, value, ""};
@@ -127,8 +136,8 @@ class Conversion {
     for (const Knob knob : launch.unspelled) lost_.insert(CanonicalKnob(knob));
     for (const std::vector<Move>* moves : {&moves_, &pinned_}) {
       for (const Move& move : *moves) {
-        if (!WordThere(move.target).empty()) continue;
-        // Written all the same if the launch differs without it.
+        if (Stands(WordThere(move.target))) continue;
+        // Written all the same, by another of its words, if the launch differs without it.
         if (Rendered(WriteForTarget(Without(move.target, wanted), to_.env)).argv == launch.argv)
           lost_.insert(move.target);
       }
@@ -218,9 +227,22 @@ class Conversion {
   }
 
   // Of paths, tokenizers and checkpoints no more is known than their words in one stack.
-  std::string WhyNoWord() const {
+  std::string WhyNoWord(Knob source) const {
     if (from_.env.target == to_.env.target) return absl::StrCat(TargetName(to_.env), " has no such knob");
+    const bool rotary = from_.config.Get(Knob::position_embedding_type).text() != "learned_absolute";
+    if (source == Knob::max_position_embeddings && rotary) {
+      return absl::StrCat("rotary embeddings take any length, and ", TargetName(to_.env), " asks for none");
+    }
     return absl::StrCat("no word of ", TargetName(to_.env), " is known for it here; write its counterpart yourself");
+  }
+
+  // The function that a container's launch starts from, which its own stack has too.
+  bool CarryRecipe(Knob source) {
+    const absl::string_view function = from_.config.Get(source).text();
+    const bool own = source == Knob::launch_recipe && from_.env.target == to_.env.target;
+    if (!own || !absl::EndsWith(function, "_config")) return false;
+    to_.config.Set(source, Value(function), Origin::kCaller);
+    return true;
   }
 
   // A word that only a command line has, as what it sets in the config classes; false where the target lacks those.
@@ -246,10 +268,16 @@ class Conversion {
     return true;
   }
 
-  // Code that the source runs gives it its value; the target may not run it.
-  bool SetByStack(const RunResult& run, Knob knob) const {
-    return std::any_of(run.changes.begin(), run.changes.end(),
-                       [&](const ConfigChange& change) { return change.env_var.empty() && change.knob == knob; });
+  // Code that the stack runs, of this source, gives the knob its value; the other stack may not run it.
+  static bool SetByStack(const RunResult& run, absl::string_view source, Knob knob) {
+    return std::any_of(run.changes.begin(), run.changes.end(), [&](const ConfigChange& change) {
+      return change.env_var.empty() && change.knob == knob && absl::StartsWith(change.source, source);
+    });
+  }
+
+  bool SetByOwnCode(const RunResult& run, Knob knob) const {
+    const absl::string_view own = StackOf(from_.env).own_source;
+    return !own.empty() && SetByStack(run, own, knob);
   }
 
   // The target's parser knows the word, where it has a list of them.
@@ -276,48 +304,6 @@ class Conversion {
   std::vector<Move> pinned_;
   std::set<Knob> lost_;  // that the target has no way to write
 };
-
-bool IsFlag(const Argument& arg) { return absl::StartsWith(arg.text, "--") && arg.text.size() > 2; }
-
-// One more word behind a rendered launch, in its arguments and in its text. What the shell has to work out ($DATA)
-// stays for the shell.
-void AppendWord(const Argument& word, Launch* launch) {
-  launch->argv.push_back(word.text);
-  std::string& text = launch->text;
-  if (!text.empty() && text.back() == '\n') text.pop_back();
-  absl::StrAppend(&text, IsFlag(word) ? " \\\n    " : " ",
-                  word.unknown ? absl::StrCat("\"", word.text, "\"") : ShellQuote(word.text), "\n");
-}
-
-// Words of the source that hold no knob: paths, logging, data. The same stack takes them as they are; for another they
-// are named, since nobody else will miss them. A knob whose value cannot be read here is named too.
-std::vector<ConvertedKnob> CarryOtherFlags(const Reading& reading, const Environment& from, const Environment& to,
-                                           Launch* launch) {
-  std::vector<ConvertedKnob> dropped;
-  if (StackOf(from).container) return dropped;  // its overrides are all knobs, or findings
-  const FlagTable table(from.core_release);
-  const FlagTable there(to.core_release);
-  const bool same_stack = from.target == to.target;
-  for (size_t i = 0; i < reading.args.size(); ++i) {
-    if (!IsFlag(reading.args[i])) continue;
-    const std::string flag = reading.args[i].text.substr(0, reading.args[i].text.find('='));
-    size_t end = i + 1;
-    bool unknown = reading.args[i].unknown;
-    while (end < reading.args.size() && !IsFlag(reading.args[end])) unknown |= reading.args[end++].unknown;
-    const FlagSpec* spec = table.Find(flag);
-    if (spec != nullptr && spec->knob.has_value() && !unknown) continue;
-    if (same_stack && (there.Find(flag) != nullptr || spec == nullptr)) {
-      for (size_t word = i; word < end; ++word) AppendWord(reading.args[word], launch);
-      continue;
-    }
-    std::string name = spec != nullptr && spec->knob.has_value() ? std::string(Name(*spec->knob)) : flag;
-    dropped.push_back({std::move(name), std::nullopt, flag, "",
-                       unknown
-                           ? "its value cannot be read without running the script"
-                           : absl::StrCat("a flag of ", TargetName(from), "'s own; write its counterpart yourself")});
-  }
-  return dropped;
-}
 
 // The converted launch as a question of its own: the script, in which a person's part stands as a variable, and of a
 // container, whose script starts from a recipe that nobody knows here, the overrides.

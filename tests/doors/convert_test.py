@@ -172,6 +172,31 @@ class Convert(unittest.TestCase):
         row = next(k for k in answer["pinned_defaults"] if k["name"] == "expert_tensor_parallel_size")
         self.assertEqual(row["reason"], "unset means 2 in megatron-lm main and 1 in megatron-bridge main")
 
+    def test_precision_and_recipe_come_through_a_container_and_back(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder, name) for name in ("source.sh", "there.sh", "back.sh")]
+            steps = (("megatron-lm", "megatron-bridge", "megatron-lm"), ("megatron-bridge", "megatron-bridge", "megatron-bridge"))
+            for stacks in steps:
+                with self.subTest(stacks[0]):
+                    files[0].write_text(self.resolved("qwen3-30b-a3b", stacks[0], "--gpus", "16", "--precision", "fp8_cs"))
+                    for i in (0, 1):
+                        done = self.run_convert(str(files[i]), "--from", stacks[i], "--to", stacks[i + 1], "--gpu", "h100-sxm",
+                                                "--gpus", "16")
+                        files[i + 1].write_text(done.stdout)
+                    before, after = (self.judged(path, stacks[0], "16") for path in (files[0], files[2]))
+                    for key in ("step_flops", "step_time_us", "stages"):
+                        self.assertEqual(before["estimate"][key], after["estimate"][key], key)
+            self.assertIn("--recipe qwen3_30b_a3b_pretrain_config ", files[2].read_text())
+
+    def test_what_counts_only_beside_a_switch_that_is_off_is_not_written(self):
+        answer = self.answer("megatron-lm", "megatron-bridge", MOE, "--gpu", "h100-sxm")
+        pinned = self.names(answer["pinned_defaults"])
+        self.assertFalse(pinned & {"muon_momentum", "rope_scaling_factor", "data_parallel_sharding_strategy", "exit_signal",
+                                   "optimizer_offload_fraction", "fp8_recipe", "wgrad_deferral_limit"}, pinned)
+        answer = self.answer("megatron-lm", "megatron-bridge", MOE + ["--use-rope-scaling", "--position-embedding-type", "rope"],
+                             "--gpu", "h100-sxm")
+        self.assertIn("rope_scaling_factor", self.names(answer["pinned_defaults"]))
+
     def resolved(self, model, target, *more):
         """A launch of the model, as `resolve` writes it."""
         done = subprocess.run([FLIGHTPLAN, "resolve", "--model", model, "--gpu", "h100-sxm", "--target", target,
