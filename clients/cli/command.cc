@@ -127,6 +127,12 @@ absl::string_view FlagOf(absl::string_view field) {
   return field;
 }
 
+// As the command calls it: of a conversion's two stacks the target is --to.
+absl::string_view FlagOf(const CommandLine& command, absl::string_view field) {
+  const absl::string_view flag = FlagOf(field);
+  return command.name == "convert" && flag == "--target" ? "--to" : flag;
+}
+
 int ExitOf(absl::StatusCode code) {
   if (code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kDeadlineExceeded) return kExitUnreachable;
   const bool ours = code == absl::StatusCode::kInternal || code == absl::StatusCode::kUnknown ||
@@ -196,9 +202,10 @@ int Failed(const CommandLine& command, const absl::Status& status, Context& cont
   const auto payload = status.GetPayload(kBadRequestPayload);
   if (payload.has_value() && bad.ParseFromString(std::string(*payload)) && bad.field_violations_size() > 0) {
     for (const google::rpc::BadRequest::FieldViolation& violation : bad.field_violations()) {
-      absl::StrAppend(&context.err, "flightplan ", command.name, ": ",
-                      context.terminal.Shown(absl::StrCat(FlagOf(violation.field()), ": ", violation.description())),
-                      "\n");
+      absl::StrAppend(
+          &context.err, "flightplan ", command.name, ": ",
+          context.terminal.Shown(absl::StrCat(FlagOf(command, violation.field()), ": ", violation.description())),
+          "\n");
     }
     return kExitMisuse;
   }
