@@ -70,6 +70,9 @@ class Conversion {
         move = {source, renamed->knob, renamed->value, std::string(renamed->why)};
       }
       NameValue(&move);
+      // An empty list of what is off: not every parser takes one.
+      const bool moves = move.target != source || from_.env.target != to_.env.target;
+      if (moves && IsIdle(source, runs_here) && BothUnused(value, Value())) continue;
       if (!Has(to_, move.target)) {
         if (!CarryParts(source, value)) Add(&out_.dropped, source, value, "", WhyNoWord(source));
         continue;

@@ -197,6 +197,15 @@ class Convert(unittest.TestCase):
                              "--gpu", "h100-sxm")
         self.assertIn("rope_scaling_factor", self.names(answer["pinned_defaults"]))
 
+    def test_an_empty_list_of_what_is_off_is_not_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "source.sh")
+            source.write_text(self.resolved("qwen3-30b-a3b", "verl", "--gpus", "16", "--ep", "8")
+                              .replace("${MODEL_PATH:?the model, by its name on the hub or its folder}", "Qwen/Qwen3-30B-A3B"))
+            self.assertIn("cuda_graph_modules=[]", source.read_text())
+            done = self.run_convert(str(source), "--from", "verl", "--to", "loongforge", "--gpu", "h100-sxm", "--gpus", "16")
+            self.assertNotIn("--cuda-graph-scope", done.stdout)
+
     def resolved(self, model, target, *more):
         """A launch of the model, as `resolve` writes it."""
         done = subprocess.run([FLIGHTPLAN, "resolve", "--model", model, "--gpu", "h100-sxm", "--target", target,
@@ -282,6 +291,8 @@ class Convert(unittest.TestCase):
         for args in (["--", *ARGS], ["--to", "megatron-lm"], ["--to", "nemo", "--", *ARGS], ["--to", "megatron-lm", "/missing"],
                      ["--to", "megatron-lm", "--set", "num_layers=2", "--", *ARGS]):
             self.assertIn("flightplan convert:", self.run_convert(*args, code=2).stderr)
+        for args in (["--to", "nemo"], ["--from", "nemo", "--to", "slime"]):  # by the flag that was written
+            self.assertIn(f"{args[0]}: 'nemo' is not known", self.run_convert(*args, "--", *ARGS, code=2).stderr)
 
     def test_a_server_gives_the_same_bytes(self):
         with tempfile.TemporaryDirectory() as folder:
