@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "resolver/catalog/bridge_fields.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/plan/knob.h"
@@ -44,7 +45,11 @@ std::string TableSpelling(const std::string& name, bool bridge, const Stack* own
   }
   if (bridge) {
     const absl::string_view field = WordFor(*knob, kBridgeOverride);
-    return field.empty() ? name : std::string(field);
+    const absl::string_view section = BridgeSectionOf(*knob);
+    // Some rows tell a person of two fields, or of the opposite; an override sets one.
+    const bool words = absl::StrContains(field, ' ');
+    if (words && !section.empty()) return absl::StrCat(section, ".", FieldNameOf(*knob));
+    return field.empty() || words ? name : std::string(field);
   }
   for (const internal::FlagRow& row : Flags()) {
     if (row.knob == *knob && row.form != FlagForm::kSwitchOff && row.releases.Contains(kMain)) return row.flag;

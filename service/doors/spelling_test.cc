@@ -42,5 +42,16 @@ TEST(FixText, QuotesWhatAShellWouldTakeForItself) {
   EXPECT_EQ(FixText(fix, TargetSpelling({}, "megatron-lm main")), "--pipeline-model-parallel-layout 'Et|tL'");
 }
 
+TEST(FixText, WritesOneFieldWhereTheReferenceTellsOfTwo) {
+  v1::Fix fix;
+  for (const char* knob : {"use_distributed_optimizer", "optimizer.use_distributed_optimizer"}) {
+    v1::KnobSetting* const setting = fix.add_knobs();
+    setting->set_name(knob);
+    setting->mutable_value()->set_bool_value(true);
+  }
+  EXPECT_EQ(FixText(fix, TargetSpelling({}, "megatron-bridge main")),
+            "ddp.use_distributed_optimizer=true optimizer.use_distributed_optimizer=true");
+}
+
 }  // namespace
 }  // namespace flightplan::doors
