@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "resolver/derive/bridge_provider.h"
 #include "resolver/layouts/given_knobs.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/features.h"
@@ -60,6 +61,7 @@ struct Asked {
   const Config& config;
   const Candidate& base;
   const decide::Features f;
+  const ProviderLimits takes;
 
   bool Pinned(Knob knob) const { return PinOf(intent, knob).has_value(); }
   // The release has it, and the stack hands it on.
@@ -86,7 +88,7 @@ SharedExpert SharedExpertOf(const Asked& q, Dispatcher dispatcher) {
     return q.base.shared_expert_overlap ? SharedExpert::kOverlapped : SharedExpert::kAlone;
   }
   const bool hides = dispatcher == Dispatcher::kAllToAll && q.Has(K::moe_shared_expert_overlap) &&
-                     decide::SharedExpertHidesAllToAll(q.f);
+                     q.takes.shared_expert_overlap && decide::SharedExpertHidesAllToAll(q.f);
   return hides ? SharedExpert::kOverlappedUnlessRecomputed : SharedExpert::kAlone;
 }
 
@@ -164,7 +166,7 @@ Graphs OwnGraphs(const Asked& q) {
 std::vector<Graphs> GraphsOf(const Asked& q) {
   if (q.Pinned(K::cuda_graph_impl) || q.f.bring_up) return {OwnGraphs(q)};
   std::vector<Graphs> graphs = {{}};
-  if (!q.Has(K::cuda_graph_impl) || q.f.fsdp) return graphs;  // sharded parameters move
+  if (!q.Has(K::cuda_graph_impl) || q.f.fsdp || !q.takes.graphs) return graphs;  // sharded parameters move
   if (StackOf(q.intent.env).packs || decide::GraphsExcludeExpandable(q.intent.env)) return graphs;
   graphs.push_back({GraphImpl::kTransformerEngine, kGraphAttn});
   if (q.f.moe) {
@@ -188,7 +190,8 @@ uint16_t NeverInFp8(const Asked& q) {
 
 std::vector<Recompute> RecomputesOf(const Asked& q) {
   std::vector<Recompute> sets = RecomputeSets(q.shape);
-  std::erase_if(sets, [never = NeverInFp8(q)](const Recompute& set) { return (set.modules & never) != 0; });
+  const uint16_t never = NeverInFp8(q) | (q.takes.layernorm_recompute ? 0 : kDropLayernorm);
+  std::erase_if(sets, [never](const Recompute& set) { return (set.modules & never) != 0; });
   if (q.Pinned(K::recompute_granularity)) {
     // Who says "selective" alone leaves open what is computed again.
     const bool modules_open = q.base.recompute == RecomputeMode::kSelective && !q.Pinned(K::recompute_modules);
@@ -230,7 +233,12 @@ std::vector<float> OptimizerOffloadsOf(const Asked& q) {
 
 // Of the model's sizes and of its stages nothing is asked.
 Asked AskedOf(const NormalizedIntent& intent, const ModelShape& shape, const Config& config, const Candidate& base) {
-  return {intent, shape, config, base, decide::ExtractFeatures(intent, std::nullopt, config)};
+  return {intent,
+          shape,
+          config,
+          base,
+          decide::ExtractFeatures(intent, std::nullopt, config),
+          LimitsOfProvider(config, intent.env)};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
+#include "resolver/derive/bridge_provider.h"
 #include "resolver/derive/context_exchange.h"
 #include "resolver/derive/model_knobs.h"
 #include "resolver/derive/pipeline.h"
@@ -150,7 +151,9 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   const bool hybrid = s->intent.model.hybrid_layer_pattern.has_value();
   q.layout.even_stages = s->own_split || hybrid;
   // Virtual stages of a hybrid pattern are its own bars, and no knob's.
-  if (hybrid && q.layout.wish.vpp == 0) q.layout.wish.vpp = 1;
+  const ProviderLimits takes = LimitsOfProvider(s->config, s->intent.env);
+  if ((hybrid || !takes.virtual_stages) && q.layout.wish.vpp == 0) q.layout.wish.vpp = 1;
+  if (!takes.context_parallel && q.layout.wish.cp == 0) q.layout.wish.cp = 1;
   const std::optional<Value> pinned = PinOf(s->intent, K::pipeline_model_parallel_layout);
   const std::string text =
       s->intent.layout.pipeline_model_parallel_layout.value_or(pinned.has_value() ? pinned->ToText() : std::string());

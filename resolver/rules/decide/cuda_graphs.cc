@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "resolver/derive/bridge_provider.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
@@ -133,6 +134,9 @@ constexpr char kPipelineOnX86[] =
 std::optional<double> GainWhereHostBound(D d) { return HostBound(d) ? std::optional<double>(-0.2) : std::nullopt; }
 
 constexpr Row kGraphs[] = {
+    {.when = [](D d) { return !LimitsOfProvider(d.config(), d.intent.env).graphs; },
+     .value = "none",
+     .why = "Megatron-Bridge refuses graphs of this model's MoE layers, which it runs in its own way"},
     {.when = [](D d) { return d.f.bring_up; },
      .value = "none",
      .why = "bring-up: graphs come after the run is correct",

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "resolver/derive/bridge_provider.h"
 #include "resolver/evidence/probe_evidence.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
@@ -303,6 +304,9 @@ constexpr Row kDelayedWgrad[] = {
 constexpr Row kSharedExpert[] = {
     {.when = [](D d) { return !WithoutEpOverlap(d); }, .value = false, .why = "EP overlap excludes it"},
     {.when = [](D d) { return d.f.bring_up; }, .value = false, .why = "bring-up: one moving part less"},
+    {.when = [](D d) { return !LimitsOfProvider(d.config(), d.intent.env).shared_expert_overlap; },
+     .value = false,
+     .why = "Megatron-Bridge refuses it for this model, whose shared expert has an input of its own"},
     {.when = [](D d) { return d.f.ep <= 1; },
      .value = false,
      .why = "EP 1: no exchange to hide behind the shared expert"},

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "resolver/base/bytes.h"
+#include "resolver/derive/bridge_provider.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
@@ -63,7 +64,10 @@ std::vector<Step> StepsFor(const Deliberation& d, bool overlap, bool paired) {
   const bool dense_layers = f.moe && f.shape.MoeLayers() < f.shape.num_layers && !f.hybrid_attention;
   std::vector<Step> steps;
   if (f.mla) steps.push_back({kDropMlaUpProj | (dense_layers ? unsigned{kDropMlp} : 0u)});
-  if (f.moe && f.precision != Precision::kFp8Delayed) steps.push_back({kDropMoeAct | kDropLayernorm});
+  const bool norms = LimitsOfProvider(d.config(), d.intent.env).layernorm_recompute;
+  if (f.moe && f.precision != Precision::kFp8Delayed) {
+    steps.push_back({kDropMoeAct | (norms ? unsigned{kDropLayernorm} : 0u)});
+  }
   if (f.shared_expert && !d.on(K::moe_shared_expert_overlap)) steps.push_back({kDropSharedExperts});
   if (paired) {
     steps.push_back({kDropOverlapExperts, kDropMoeAct | kDropSharedExperts});
