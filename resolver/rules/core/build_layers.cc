@@ -20,6 +20,27 @@ std::vector<Patch> DistributedOrOne(F f) {
   return patches;
 }
 
+// All that Megatron-Core does not build itself; until 0.17 those with Muon in the name.
+bool EmergingOptimizer(F f) {
+  if (f.fork() || f.in(K::optimizer, {"adam", "sgd"})) return false;  // its fork has Muon in an optimizer of its own
+  return f.core(18) || f.in(K::optimizer, {"muon", "dist_muon"});
+}
+bool LayerWise(F f) { return f.on(K::use_layer_wise_distributed_optimizer) || f.is(K::optimizer, "dist_muon"); }
+
+std::vector<Patch> Bf16OrAdam(F f) {
+  Patch bf16 = {Assign(K::fp16, false), Assign(K::bf16, true)};
+  Patch adam = {Assign(K::optimizer, "adam")};
+  if (f.container()) {
+    bf16.push_back(Assign(K::optimizer_fp16, false));
+    bf16.push_back(Assign(K::optimizer_bf16, true));
+    bf16.push_back(Assign(K::params_dtype, "bf16"));
+  }
+  if (f.on(K::use_layer_wise_distributed_optimizer)) {
+    adam.push_back(Assign(K::use_layer_wise_distributed_optimizer, false));
+  }
+  return {bf16, adam};
+}
+
 // Of the routed experts the fused kernels know the gated ones.
 bool FusesExperts(F f) {
   return Moe(f) && f.on(K::bias_activation_fusion) &&
@@ -110,6 +131,39 @@ const Rule kRules[] = {
          },
      .needs = "the EP overlap of Megatron-FSDP knows no double buffer",
      .fixes = {{{K::fsdp_double_buffer, false}}, {{K::overlap_moe_expert_parallel_comm, false}}}},
+    {.id = "build.fsdp-ep-overlap-layer-graphs",
+     .area = "ep-overlap",
+     .at = {Phase::kBuild, 10182},
+     .source = "Megatron-LM:megatron/core/distributed/fsdp/mcore_fsdp_adapter.py:182",
+     .core = {18, kMain},
+     .reads = {K::overlap_moe_expert_parallel_comm, K::use_megatron_fsdp, K::cuda_graph_impl},
+     .when =
+         [](F f) {
+           return f.on(K::use_megatron_fsdp) && f.on(K::overlap_moe_expert_parallel_comm) &&
+                  !f.in(K::cuda_graph_impl, {"none", "full_iteration"});
+         },
+     .needs = "the EP overlap of Megatron-FSDP knows no CUDA graphs of single layers",
+     .fixes = {{{K::cuda_graph_impl, "none"}, {K::enable_cuda_graph, false}, {K::external_cuda_graph, false}},
+               {{K::overlap_moe_expert_parallel_comm, false}, {K::delay_wgrad_compute, false}}}},
+    {.id = "build.emerging-optimizer-no-fp16",
+     .area = "optimizer",
+     .at = {Phase::kBuild, 10774},
+     .source = "Megatron-LM:megatron/core/optimizer/__init__.py:774",
+     .core = {16, kMain},
+     .reads = {K::optimizer, K::fp16},
+     .when = [](F f) { return f.on(K::fp16) && EmergingOptimizer(f); },
+     .needs = "Muon and its kin do not scale the loss: they train in bf16 or fp32",
+     .fix = Bf16OrAdam},
+    {.id = "build.layer-wise-no-gather-overlap",
+     .area = "optimizer",
+     .at = {Phase::kBuild, 10766},
+     .source = "Megatron-LM:megatron/core/optimizer/__init__.py:766",
+     .core = {18, kMain},
+     .reads = {K::optimizer, K::use_layer_wise_distributed_optimizer, K::overlap_param_gather_with_optimizer_step},
+     .when =
+         [](F f) { return EmergingOptimizer(f) && LayerWise(f) && f.on(K::overlap_param_gather_with_optimizer_step); },
+     .needs = "the layer-wise optimizer gathers parameters after its step, not beside it",
+     .fixes = {{{K::overlap_param_gather_with_optimizer_step, false}}}},
     {.id = "build.offloaded-optimizer-decoupled",
      .area = "offload",
      .at = {Phase::kBuild, 10510},

@@ -39,6 +39,14 @@ std::vector<Patch> GroupInRange(F f) {
   return {off};
 }
 
+// Asked for in Bridge's comm_overlap section, it comes from there.
+std::vector<Patch> NoP2pOverlap(F f) {
+  Patch patch = {Assign(K::overlap_p2p_comm, false)};
+  if (f.set(K::comm_overlap_overlap_p2p_comm)) patch.push_back(Assign(K::comm_overlap_overlap_p2p_comm, false));
+  if (f.on(K::overlap_p2p_comm_warmup_flush)) patch.push_back(Assign(K::overlap_p2p_comm_warmup_flush, false));
+  return {patch};
+}
+
 const Rule kRules[] = {
     {.id = "sched.p2p-overlap-vs-batch",
      .area = "pipeline",
@@ -73,6 +81,16 @@ const Rule kRules[] = {
      .needs = "the last group of microbatches must be empty or at least as large as the pipeline",
      .fix = GroupInRange,
      .detail = CountText},
+    {.id = "sched.p2p-overlap-needs-interleaving",
+     .area = "pipeline",
+     .at = {Phase::kSchedule, 2181},
+     .source = "Megatron-LM:megatron/core/pipeline_parallel/schedules.py:2181",
+     .reads = {K::overlap_p2p_comm, K::virtual_pipeline_model_parallel_size, K::pipeline_model_parallel_size},
+     .when = [](F f) { return Pp(f) > 1 && !Interleaved(f) && f.on(K::overlap_p2p_comm); },
+     .needs =
+         "point-to-point communication is overlapped by the interleaved schedule alone; without virtual stages the "
+         "first step stops",
+     .fix = NoP2pOverlap},
 };
 
 }  // namespace
