@@ -43,6 +43,13 @@ const std::map<std::string, std::set<std::string>>& Refused() {
       {"step35_196b_a11b_pretrain_512gpu_h100_bf16_config", {"build.layers-divisible-by-pp"}},
       {"qwen3_vl_235b_a22b_pretrain_256gpu_h100_bf16_mock_config", {"build.layers-divisible-by-pp"}},
       {"qwen35_vl_397b_a17b_pretrain_512gpu_h100_bf16_mock_config", {"build.layers-divisible-by-pp"}},
+      // Packed data, which gemma2_provider.py:378 stops at in the first step.
+      {"gemma2_2b_sft_1gpu_h100_bf16_config", {"build.bridge-gemma2-no-packing"}},
+      {"gemma2_2b_peft_1gpu_h100_bf16_config", {"build.bridge-gemma2-no-packing"}},
+      {"gemma2_9b_sft_4gpu_h100_bf16_config", {"build.bridge-gemma2-no-packing"}},
+      {"gemma2_9b_peft_1gpu_h100_bf16_config", {"build.bridge-gemma2-no-packing"}},
+      {"gemma2_27b_sft_16gpu_h100_bf16_config", {"build.bridge-gemma2-no-packing"}},
+      {"gemma2_27b_peft_4gpu_h100_bf16_config", {"build.bridge-gemma2-no-packing"}},
       // 36 samples on four replicas, 32 on sixteen, four at a time.
       {"qwen35_vl_122b_a10b_sft_48gpu_h100_bf16_config", {"batch.eval-gbs-divisible"}},
       {"qwen35_vl_122b_a10b_peft_8gpu_h100_bf16_config", {"batch.eval-gbs-divisible"}},
