@@ -103,6 +103,47 @@ const Rule kRules[] = {
            const bool on = f.on(K::apply_query_key_layer_scaling);
            return std::vector<Patch>{{AssignVar("NVTE_APPLY_QK_LAYER_SCALING", on ? "1" : "0")}};
          }},
+    {.id = "build.te-softmax-type",
+     .area = "attention",
+     .at = {Phase::kBuild, 30282},
+     .source = "Megatron-LM:megatron/core/extensions/transformer_engine.py:2185",
+     .reads = {K::softmax_type, K::transformer_impl},
+     .reads_env = {"te"},
+     .when =
+         [](F f) {
+           return f.set(K::softmax_type) && !f.is(K::softmax_type, "vanilla") && TransformerEngine(f) &&
+                  f.te_installed() && !f.te_at_least("2.8.0");
+         },
+     .needs = "attention sinks need Transformer Engine 2.8.0"},
+    {.id = "build.te-max-logit",
+     .area = "attention",
+     .at = {Phase::kBuild, 30283},
+     .source = "Megatron-LM:megatron/core/extensions/transformer_engine.py:2219",
+     .core = {16, kMain},
+     .reads = {K::qk_clip, K::log_max_attention_logit},
+     .reads_env = {"te"},
+     .when =
+         [](F f) {
+           // The command line asks itself.
+           return !f.command_line() && (f.on(K::qk_clip) || f.on(K::log_max_attention_logit)) && f.te_installed() &&
+                  !f.te_at_least("2.9.0");
+         },
+     .needs = "clipping or logging attention logits needs Transformer Engine 2.9.0",
+     .fixes = {{{K::qk_clip, false}, {K::log_max_attention_logit, false}}}},
+    {.id = "build.te-graph-cross-entropy",
+     .area = "cuda-graph",
+     .at = {Phase::kBuild, 30284},
+     .source = "Megatron-LM:megatron/core/models/common/language_module/language_module.py:181",
+     .core = {18, kMain},
+     .reads = {K::cuda_graph_impl, K::cross_entropy_loss_fusion, K::cross_entropy_fusion_impl},
+     .reads_env = {"te"},
+     .when =
+         [](F f) {
+           return f.is(K::cuda_graph_impl, "full_iteration") && f.on(K::cross_entropy_loss_fusion) &&
+                  f.is(K::cross_entropy_fusion_impl, "te") && f.te_installed() && !f.te_at_least("2.7.0");
+         },
+     .needs = "Transformer Engine's cross entropy can be captured from 2.7.0 on",
+     .fixes = {{{K::cross_entropy_fusion_impl, "native"}}}},
     {.id = "env.cdmc.graphs-gtp",
      .area = "env",
      .kind = Kind::kWarning,

@@ -1,6 +1,7 @@
 // What layers, the wrapper of their gradients and the optimizer refuse when they are made, or in the first step,
 // although no config class does (NVIDIA/Megatron-LM@d98e8a64dd).
 #include "resolver/rules/core/hybrid_util.h"
+#include "resolver/rules/core/lists_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -47,6 +48,34 @@ bool FusesExperts(F f) {
          !(f.on(K::gated_linear_unit) && f.in(K::activation_func, {"silu", "quick_gelu"}));
 }
 
+// Layers whose MLP is not one of routed experts: dense ones, and the shared experts beside these.
+bool HasPlainMlp(F f) {
+  if (!Moe(f) || f.on(K::moe_shared_expert_intermediate_size)) return true;
+  const Value& freq = f.value(K::moe_layer_freq);
+  return freq.is_list() ? ListHasNumber(freq, 0) : freq.integer() > 1;
+}
+// They fuse GELU and SwiGLU; Transformer Engine's own activation and its operations take other ways.
+bool FusesPlainMlp(F f) {
+  if (!f.on(K::bias_activation_fusion) || f.on(K::use_te_activation_func)) return false;
+  const bool fuses =
+      f.is(K::activation_func, "gelu") || (f.is(K::activation_func, "silu") && f.on(K::gated_linear_unit));
+  const bool by_operations = !Moe(f) && f.on(K::use_transformer_engine_op_fuser);
+  return HasPlainMlp(f) && !fuses && !by_operations;
+}
+
+bool GroupsSharedExpert(F f) {
+  return Moe(f) && f.on(K::moe_shared_expert_intermediate_size) && f.on(K::use_grouped_gemm_for_shared_expert);
+}
+bool GroupedKernelRefuses(F f) {
+  if (!GroupsSharedExpert(f)) return false;
+  const bool swiglu = f.is(K::activation_func, "silu") && f.on(K::gated_linear_unit);
+  const bool quantized =
+      (f.on(K::fp4) && f.is(K::fp4_recipe, "nvfp4")) || (f.on(K::fp8) && f.is(K::fp8_recipe, "mxfp8"));
+  const bool clamped = f.set(K::activation_func_clamp_value);
+  return !swiglu || !quantized || f.none(K::moe_shared_expert_glu_interleave_size) || !f.te_at_least("2.14.0") ||
+         (clamped && !f.te_at_least("2.17.0.dev0"));
+}
+
 const Rule kRules[] = {
     {.id = "build.ddp-average-per-token",
      .area = "data-parallel",
@@ -85,6 +114,41 @@ const Rule kRules[] = {
      .needs =
          "routed experts fuse bias and activation of SwiGLU and gated quick GELU alone; the first step stops otherwise",
      .fixes = {{{K::bias_activation_fusion, false}}}},
+    {.id = "build.mlp-fuses-gelu-or-swiglu",
+     .area = "fusion",
+     .at = {Phase::kBuild, 319},
+     .source = "Megatron-LM:megatron/core/transformer/mlp.py:319",
+     .reads = {K::bias_activation_fusion, K::activation_func, K::gated_linear_unit, K::num_moe_experts,
+               K::moe_shared_expert_intermediate_size},
+     .when = FusesPlainMlp,
+     .needs = "dense layers and shared experts fuse bias and activation of GELU and SwiGLU alone; the first step stops "
+              "otherwise",
+     .fixes = {{{K::bias_activation_fusion, false}}}},
+    {.id = "build.grouped-shared-expert",
+     .area = "shared-expert",
+     .at = {Phase::kBuild, 419},
+     .source = "Megatron-LM:megatron/core/transformer/moe/shared_experts.py:419",
+     .core = {19, kMain},
+     .reads = {K::use_grouped_gemm_for_shared_expert, K::activation_func, K::gated_linear_unit,
+               K::moe_shared_expert_glu_interleave_size, K::fp8, K::fp8_recipe, K::fp4, K::fp4_recipe},
+     .reads_env = {"te"},
+     .when = GroupedKernelRefuses,
+     .needs =
+         "the shared expert as a grouped GEMM is a kernel of Transformer Engine 2.14 for SwiGLU in MXFP8 or NVFP4, "
+         "with moe_shared_expert_glu_interleave_size set",
+     .fixes = {{{K::use_grouped_gemm_for_shared_expert, false}}}},
+    {.id = "build.yarn-not-interleaved",
+     .area = "attention",
+     .at = {Phase::kBuild, 30115},
+     .source = "Megatron-LM:megatron/core/models/common/embeddings/yarn_rotary_pos_embedding.py:114",
+     .reads = {K::position_embedding_type, K::rotary_interleaved, K::multi_latent_attention},
+     .when =
+         [](F f) {
+           return f.is(K::position_embedding_type, "yarn") && !f.on(K::multi_latent_attention) &&
+                  f.on(K::rotary_interleaved);
+         },
+     .needs = "YaRN does not rotate interleaved",
+     .fixes = {{{K::rotary_interleaved, false}}}},
     {.id = "build.mtp-uniform-one-layer",
      .area = "recompute",
      .at = {Phase::kBuild, 1625},

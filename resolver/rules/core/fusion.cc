@@ -121,6 +121,15 @@ const Rule kRules[] = {
      .when = [](F f) { return f.on(K::fused_single_qkv_rope) && f.on(K::attention_output_gate); },
      .needs = "the fused single-QKV RoPE has no gated attention",
      .fixes = {{{K::fused_single_qkv_rope, false}}}},
+    {.id = "symmetric-ar.versions",
+     .area = "tp-overlap",
+     TRANSFORMER_CONFIG(3133),
+     .reads = {K::symmetric_ar_type},
+     .reads_env = {"te", "torch"},
+     .when =
+         [](F f) { return f.set(K::symmetric_ar_type) && (!f.torch_at_least("2.7.0a0") || !f.te_at_least("2.3.0")); },
+     .needs = "symmetric all-reduce needs PyTorch 2.7 and Transformer Engine 2.3",
+     .fixes = {{{K::symmetric_ar_type, kUnset}}}},
 };
 
 }  // namespace

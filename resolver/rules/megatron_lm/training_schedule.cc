@@ -13,6 +13,16 @@ bool ByIterations(F f) { return f.on(K::train_iters) && Trains(f); }
 bool BySamples(F f) { return f.on(K::train_samples) && Trains(f); }
 bool ConstantDecay(F f) { return f.is(K::weight_decay_incr_style, "constant"); }
 
+// Megatron-Bridge cuts the warm-up short instead; the fork's rule is lff.lr-warmup-below-decay.
+bool WarmsUpTooLong(F f) {
+  if (!f.command_line() || f.fork() || (!ByIterations(f) && !BySamples(f))) return false;
+  if (f.set(K::lr_warmup_fraction)) return f.real(K::lr_warmup_fraction) >= 1;
+  const bool iterations = ByIterations(f);
+  const K decay = iterations ? K::lr_decay_iters : K::lr_decay_samples;
+  const K length = iterations ? K::train_iters : K::train_samples;
+  return f.num(iterations ? K::lr_warmup_iters : K::lr_warmup_samples) >= f.num(f.set(decay) ? decay : length);
+}
+
 const Rule kRules[] = {
     {.id = "mlm.iters-xor-samples",
      .area = "schedule",
@@ -165,6 +175,15 @@ const Rule kRules[] = {
      .when = [](F f) { return !ConstantDecay(f) && f.none(K::end_weight_decay); },
      .needs = "a rising weight decay needs end_weight_decay",
      .fix = [](F f) -> std::vector<Patch> { return {{Assign(K::end_weight_decay, f.value(K::weight_decay))}}; }},
+    {.id = "mlm.lr-warmup-below-decay",
+     .area = "schedule",
+     .at = {Phase::kBuild, 40160},
+     .source = "Megatron-LM:megatron/core/optimizer_param_scheduler.py:160",
+     .reads = {K::lr_warmup_iters, K::lr_warmup_samples, K::lr_warmup_fraction, K::lr_decay_iters, K::lr_decay_samples,
+               K::train_iters, K::train_samples},
+     .when = WarmsUpTooLong,
+     .needs = "the learning rate's warm-up must end before its decay does",
+     .fixes = {{{K::lr_warmup_iters, 0}, {K::lr_warmup_samples, 0}, {K::lr_warmup_fraction, kUnset}}}},
 };
 
 }  // namespace
