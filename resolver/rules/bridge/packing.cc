@@ -20,6 +20,10 @@ bool TeGraph(F f) { return f.is(K::cuda_graph_impl, "transformer_engine"); }
 bool CapturesAttention(F f) {
   return FullIterationGraph(f) || (TeGraph(f) && (!AnyPerLayerGraphModule(f) || HasGraphModule(f, "attn")));
 }
+bool CapturesRouter(F f) {
+  return !AnyPerLayerGraphModule(f) || HasGraphModule(f, "moe") || HasGraphModule(f, "moe_router") ||
+         HasGraphModule(f, "moe_preprocess");
+}
 bool NativeEnergonPacking(F f) { return f.is(K::dataset_kind, "energon") && f.set(K::dataset_packing_buffer_size); }
 
 constexpr absl::string_view kPacksMany =
@@ -160,6 +164,15 @@ const Rule kRules[] = {
      .when = [](F f) { return f.on(K::dataset_pack_sequences_in_batch) && f.num(K::micro_batch_size) == 1; },
      .needs = kPacksMany,
      .fixes = {{{K::dataset_pack_sequences_in_batch, false}}}},
+    {.id = "build.packed-moe-no-router-graph",
+     .area = "cuda-graph",
+     .at = {Phase::kBuild, 20195},
+     .source = "Megatron-Bridge:src/megatron/bridge/training/gpt_step.py:195",
+     .bridge = {.since = kMain},
+     .reads = {K::dataset_offline_packing_specs, K::num_moe_experts, K::cuda_graph_impl, K::cuda_graph_modules},
+     .when = [](F f) { return OfflinePacking(f) && f.on(K::num_moe_experts) && TeGraph(f) && CapturesRouter(f); },
+     .needs = "packed data comes with a mask of its padding, which captured routers do not read: the first step stops",
+     .fixes = {{{K::cuda_graph_impl, "none"}}}},
 };
 
 }  // namespace
