@@ -114,7 +114,8 @@ const Rule kRules[] = {
            return f.set(K::softmax_type) && !f.is(K::softmax_type, "vanilla") && TransformerEngine(f) &&
                   f.te_installed() && !f.te_at_least("2.8.0");
          },
-     .needs = "attention sinks need Transformer Engine 2.8.0"},
+     .needs = "attention sinks need Transformer Engine 2.8.0, or the local attention",
+     .fixes = {{{K::transformer_impl, "local"}}}},
     {.id = "build.te-max-logit",
      .area = "attention",
      .at = {Phase::kBuild, 30283},
