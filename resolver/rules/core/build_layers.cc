@@ -97,6 +97,36 @@ const Rule kRules[] = {
          },
      .needs = "several instances of the distributed optimizer need use_distributed_optimizer",
      .fix = DistributedOrOne},
+    {.id = "build.ddp-instances-no-fp32-scatter",
+     .area = "data-parallel",
+     .at = {Phase::kBuild, 10361},
+     .source = "Megatron-LM:megatron/core/distributed/param_and_grad_buffer.py:233",
+     .core = {16, kMain},
+     .reads = {K::num_distributed_optimizer_instances, K::reduce_scatter_with_fp32_accumulation, K::use_megatron_fsdp,
+               K::use_torch_fsdp2},
+     .when =
+         [](F f) {
+           return !Fsdp(f) && f.num(K::num_distributed_optimizer_instances) > 1 &&
+                  f.on(K::reduce_scatter_with_fp32_accumulation);
+         },
+     .needs = "several instances of the distributed optimizer reduce gradients without FP32 accumulation",
+     .fixes = {{{K::reduce_scatter_with_fp32_accumulation, false},
+                {K::ddp_reduce_scatter_with_fp32_accumulation, kUnset}},
+               {{K::num_distributed_optimizer_instances, 1}}}},
+    {.id = "build.fsdp-fused-accumulation-te",
+     .area = "fsdp",
+     .at = {Phase::kBuild, 10153},
+     .source = "Megatron-LM:megatron/core/distributed/fsdp/mcore_fsdp_adapter.py:153",
+     .core = {17, kMain},
+     .reads = {K::use_megatron_fsdp, K::gradient_accumulation_fusion},
+     .reads_env = {"te"},
+     .when =
+         [](F f) {
+           return f.on(K::use_megatron_fsdp) && f.num(K::megatron_fsdp_version) != 2 &&
+                  f.on(K::gradient_accumulation_fusion) && f.te_installed() && !f.te_at_least("2.10");
+         },
+     .needs = "Megatron-FSDP with fused gradient accumulation needs Transformer Engine 2.10",
+     .fixes = {{{K::gradient_accumulation_fusion, false}}}},
     {.id = "build.shared-expert-no-bias",
      .area = "shared-expert",
      .at = {Phase::kBuild, 124},

@@ -223,6 +223,14 @@ const Rule kRules[] = {
      .needs = "weight shards need Transformer Engine 2.19",
      .fixes = {{{K::tensor_parallel_num_weight_shards, kUnset},
                 {K::expert_tensor_parallel_num_weight_shards, kUnset}}}},
+    {.id = "mesh.seed-positive",
+     .area = "misc",
+     .at = {Phase::kMesh, 30484},
+     .source = "Megatron-LM:megatron/training/initialize.py:484",
+     .reads = {K::seed},
+     .when = [](F f) { return f.value(K::seed).is_int() && f.num(K::seed) <= 0; },
+     .needs = "the seed is above 0",
+     .fixes = {{{K::seed, 1234}}}},
 };
 
 }  // namespace

@@ -13,9 +13,12 @@ bool ByIterations(F f) { return f.on(K::train_iters) && Trains(f); }
 bool BySamples(F f) { return f.on(K::train_samples) && Trains(f); }
 bool ConstantDecay(F f) { return f.is(K::weight_decay_incr_style, "constant"); }
 
+// Megatron-LM's own; others log and load data in ways of theirs.
+bool OwnProgram(F f) { return f.command_line() && !f.fork() && f.stack().own_source.empty(); }
+
 // Megatron-Bridge cuts the warm-up short instead; the fork's rule is lff.lr-warmup-below-decay.
 bool WarmsUpTooLong(F f) {
-  if (!f.command_line() || f.fork() || (!ByIterations(f) && !BySamples(f))) return false;
+  if (!OwnProgram(f) || (!ByIterations(f) && !BySamples(f))) return false;
   if (f.set(K::lr_warmup_fraction)) return f.real(K::lr_warmup_fraction) >= 1;
   const bool iterations = ByIterations(f);
   const K decay = iterations ? K::lr_decay_iters : K::lr_decay_samples;
@@ -184,6 +187,27 @@ const Rule kRules[] = {
      .when = WarmsUpTooLong,
      .needs = "the learning rate's warm-up must end before its decay does",
      .fixes = {{{K::lr_warmup_iters, 0}, {K::lr_warmup_samples, 0}, {K::lr_warmup_fraction, kUnset}}}},
+    {.id = "mlm.wandb-named",
+     .area = "misc",
+     .at = {Phase::kMesh, 40260},
+     .source = "Megatron-LM:megatron/training/global_vars.py:260",
+     .reads = {K::wandb_project, K::wandb_exp_name},
+     .when =
+         [](F f) { return OwnProgram(f) && !f.text(K::wandb_project).empty() && f.text(K::wandb_exp_name).empty(); },
+     .needs = "a run that is logged to Weights & Biases needs a name: --wandb-exp-name",
+     .fixes = {{{K::wandb_project, kUnset}}}},
+    {.id = "mlm.validation-sets-full",
+     .area = "data",
+     .at = {Phase::kBuild, 45533},
+     .source = "Megatron-LM:megatron/training/training.py:5533",
+     .core = {16, kMain},
+     .reads = {K::multiple_validation_sets, K::full_validation, K::skip_train},
+     .when =
+         [](F f) {
+           return OwnProgram(f) && f.on(K::multiple_validation_sets) && !f.on(K::full_validation) && Trains(f);
+         },
+     .needs = "several validation sets are run to their end: they need full_validation",
+     .fixes = {{{K::full_validation, true}}, {{K::multiple_validation_sets, false}}}},
 };
 
 }  // namespace
