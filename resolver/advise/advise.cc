@@ -10,6 +10,7 @@
 #include "resolver/advise/next_step.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
+#include "resolver/estimate/estimate.h"
 
 namespace flightplan {
 
@@ -62,8 +63,11 @@ void CompletePairs(ResolvedPlan* plan) {
     const Config other = With(plan->decided.config, ChangesOf(ab));
     Environment env = plan->env;
     env.vars = ab.env = OtherVariables(*plan, other);
+    // What goes with the change by itself may take a little more.
+    const double capacity = MemoryOf(plan->intent.gpu).capacity;
     const auto fits = [&](const StepModel& model) {
-      return model.Memory(other, env, model.Stages(other)).verdict != FitVerdict::kDoesNotFit;
+      const MemoryForecast then = model.Memory(other, env, model.Stages(other));
+      return capacity <= 0 || then.fullest.total.value <= std::max(kRoom * capacity, MostMemory(*plan));
     };
     const bool starts = (plan->step == nullptr || fits(plan->step->model)) &&
                         MayBeSuggested(WriteForTarget(other, env), env, plan->run.found, plan->run.findings);
@@ -96,7 +100,7 @@ void Advise(ResolvedPlan* plan) {
   const bool known = std::any_of(pairs.begin(), pairs.end(), [&](const AbSuggestion& ab) {
     return ab.knob == next->ab->knob && ab.other_value == next->ab->other_value;
   });
-  if (known) return;
+  if (known || !FlexBackendRuns(plan->intent, With(plan->decided.config, ChangesOf(*next->ab)))) return;
   next->ab->env = OtherVariables(*plan, With(plan->decided.config, ChangesOf(*next->ab)));
   pairs.push_back(*std::move(next->ab));
 }

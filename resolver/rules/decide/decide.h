@@ -41,6 +41,9 @@ DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start,
 // The variables that a plan of the question exports where it comes to this configuration.
 EnvVars EnvironmentWith(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, Config config);
 
+// Whether the configuration's flex backend is one that the decisions would take on this system; true without one.
+bool FlexBackendRuns(const NormalizedIntent& intent, const Config& config);
+
 // Gives the other side of each A/B what goes with it beside the rest of the plan: attention stays out of the graphs,
 // and the shared expert alone, where EP overlap excludes them. Holds after Decide; to be asked again where decisions
 // were changed since.
