@@ -30,41 +30,47 @@ bool StagesGiven(const ResolvedPlan& plan) {
          });
 }
 
-KnobChanges ChangesOf(const AbSuggestion& ab) {
-  KnobChanges changes = {{ab.knob, ab.other_value}};
-  changes.insert(changes.end(), ab.companions.begin(), ab.companions.end());
-  return changes;
-}
+// The variables that the other run of a pair exports: the plan's, with what is decided of them otherwise beside the
+// other configuration.
+class OtherVariables {
+ public:
+  explicit OtherVariables(const ResolvedPlan& plan) : plan_(plan) {
+    if (plan.step != nullptr) shape_ = plan.step->model.shape();
+    now_ = EnvironmentWith(plan.intent, shape_, plan.decided.config);
+  }
+  EnvVars Of(const Config& other) const {
+    const EnvVars then = EnvironmentWith(plan_.intent, shape_, other);
+    EnvVars vars = plan_.decided.env;
+    for (const auto& [name, value] : now_) {
+      if (then.find(name) == then.end()) vars.erase(name);
+    }
+    for (const auto& [name, value] : then) {
+      const auto same = now_.find(name);
+      if (same == now_.end() || same->second != value) vars[name] = value;
+    }
+    return vars;
+  }
 
-// The plan's variables, with what is decided of them otherwise beside the other configuration.
-EnvVars OtherVariables(const ResolvedPlan& plan, const Config& other) {
-  std::optional<ModelShape> shape;
-  if (plan.step != nullptr) shape = plan.step->model.shape();
-  const EnvVars now = EnvironmentWith(plan.intent, shape, plan.decided.config);
-  const EnvVars then = EnvironmentWith(plan.intent, shape, other);
-  EnvVars vars = plan.decided.env;
-  for (const auto& [name, value] : now) {
-    if (then.find(name) == then.end()) vars.erase(name);
-  }
-  for (const auto& [name, value] : then) {
-    const auto same = now.find(name);
-    if (same == now.end() || same->second != value) vars[name] = value;
-  }
-  return vars;
-}
+ private:
+  const ResolvedPlan& plan_;
+  std::optional<ModelShape> shape_;
+  EnvVars now_;
+};
 
 // Makes the other run of each pair ready, and takes away the pairs whose other run would not start beside the rest of
 // the plan: nobody need make them, and what was left to them stays as decided. Beside a plan that does not start itself
 // there is nothing to compare.
 void CompletePairs(ResolvedPlan* plan) {
-  DecidedPlan& decided = plan->decided;
-  if (!Launchable(*plan)) return decided.ab_suggestions.clear();
-  std::erase_if(decided.ab_suggestions, [plan](AbSuggestion& ab) {
+  std::vector<AbSuggestion>& pairs = plan->decided.ab_suggestions;
+  if (!Launchable(*plan)) pairs.clear();
+  if (pairs.empty()) return;
+  const OtherVariables variables(*plan);
+  const double capacity = MemoryOf(plan->intent.gpu).capacity;
+  std::erase_if(pairs, [&](AbSuggestion& ab) {
     const Config other = With(plan->decided.config, ChangesOf(ab));
     Environment env = plan->env;
-    env.vars = ab.env = OtherVariables(*plan, other);
+    env.vars = ab.env = variables.Of(other);
     // What goes with the change by itself may take a little more.
-    const double capacity = MemoryOf(plan->intent.gpu).capacity;
     const auto fits = [&](const StepModel& model) {
       const MemoryForecast then = model.Memory(other, env, model.Stages(other));
       return capacity <= 0 || then.fullest.total.value <= std::max(kRoom * capacity, MostMemory(*plan));
@@ -100,8 +106,8 @@ void Advise(ResolvedPlan* plan) {
   const bool known = std::any_of(pairs.begin(), pairs.end(), [&](const AbSuggestion& ab) {
     return ab.knob == next->ab->knob && ab.other_value == next->ab->other_value;
   });
-  if (known || !FlexBackendRuns(plan->intent, With(plan->decided.config, ChangesOf(*next->ab)))) return;
-  next->ab->env = OtherVariables(*plan, With(plan->decided.config, ChangesOf(*next->ab)));
+  if (known) return;
+  next->ab->env = OtherVariables(*plan).Of(With(plan->decided.config, ChangesOf(*next->ab)));
   pairs.push_back(*std::move(next->ab));
 }
 

@@ -80,6 +80,12 @@ MemoryForecast MemoryWith(const StepModel& model, const PlanForecast& plan, cons
                              : model.Memory(changed, plan.env, model.Stages(changed));
 }
 
+KnobChanges ChangesOf(const AbSuggestion& ab) {
+  KnobChanges changes = {{ab.knob, ab.other_value}};
+  changes.insert(changes.end(), ab.companions.begin(), ab.companions.end());
+  return changes;
+}
+
 bool MayBeTried(const PlanForecast& plan, const KnobChanges& changes) {
   return MayBeSuggested(WriteForTarget(With(plan.config, changes), plan.env), plan.env, plan.found, plan.findings);
 }

@@ -36,6 +36,9 @@ struct PlanForecast {
 // The first is what a change is about, the others go with it.
 using KnobChanges = std::vector<std::pair<Knob, Value>>;
 
+// From the plan to the other run of the pair.
+KnobChanges ChangesOf(const AbSuggestion& ab);
+
 Config With(Config config, const KnobChanges& changes);
 
 // "fp8=hybrid, fp8_recipe=blockwise"

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "resolver/derive/pipeline.h"
 #include "resolver/estimate/effect.h"
+#include "resolver/pipeline/resolved_plan.h"  // and what the decisions say
 
 namespace flightplan {
 namespace {
@@ -67,7 +68,9 @@ class Moves {
       const bool installed = intent_.env.capabilities.find(backend) != intent_.env.capabilities.end();
       if (size(K::expert_model_parallel_size) > 1 && installed && HasFlexBackend(intent_.gpu, backend) &&
           c_.Get(K::moe_flex_dispatcher_backend).text() != backend) {
-        Try({{K::moe_token_dispatcher_type, Value("flex")}, {K::moe_flex_dispatcher_backend, Value(backend)}});
+        KnobChanges flex = {{K::moe_token_dispatcher_type, Value("flex")},
+                            {K::moe_flex_dispatcher_backend, Value(backend)}};
+        if (FlexBackendRuns(intent_, With(c_, flex))) Try(std::move(flex));
       }
     }
     if (size(K::tensor_model_parallel_size) > 1 && !on(K::tp_comm_overlap)) Try({{K::tp_comm_overlap, Value(true)}});
@@ -261,9 +264,7 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
 
 void ExpectFromForecast(const StepModel& model, const PlanForecast& plan, AbSuggestion* ab) {
   if (ab->expected != 0 || ab->low != 0 || ab->high != 0) return;
-  KnobChanges changes = {{ab->knob, ab->other_value}};
-  changes.insert(changes.end(), ab->companions.begin(), ab->companions.end());
-  const auto then = ForecastWith(model, plan, changes);
+  const auto then = ForecastWith(model, plan, ChangesOf(*ab));
   if (!then.has_value()) return;
   const StepEffect effect = EffectOf(plan.step, *then);
   ab->expected = effect.change;

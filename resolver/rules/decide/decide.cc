@@ -109,11 +109,4 @@ EnvVars EnvironmentWith(const NormalizedIntent& intent, const std::optional<Mode
   return std::move(plan.env);
 }
 
-bool FlexBackendRuns(const NormalizedIntent& intent, const Config& config) {
-  if (config.Get(K::moe_token_dispatcher_type).text() != "flex") return true;
-  const decide::Features f = decide::ExtractFeatures(intent, std::nullopt, config);
-  if (config.Get(K::moe_flex_dispatcher_backend).text() != "hybridep") return decide::DeepepRuns(f, intent.gpu);
-  return decide::HybridepRuns(f, intent.gpu) && !(f.rack_scale && f.ep * f.etp > f.domain);
-}
-
 }  // namespace flightplan

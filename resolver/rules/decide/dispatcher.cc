@@ -1,10 +1,12 @@
 // How tokens reach their experts: all-to-all, DeepEP or HybridEP, and with how many SMs.
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "resolver/evidence/probe_evidence.h"
+#include "resolver/rules/decide/decide.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 #include "resolver/rules/decide/rows.h"
@@ -17,7 +19,10 @@ constexpr absl::string_view kRule = "decide.dispatcher";
 
 bool DeepepRuns(D d) { return DeepepRuns(d.f, d.intent.gpu); }
 // A multi-node NVLink domain serves EP up to its own size and nothing beyond it.
-bool HybridepRuns(D d) { return HybridepRuns(d.f, d.intent.gpu) && !(d.f.rack_scale && d.f.ep_domains > 1); }
+bool HybridepRunsInDomain(const Features& f, const GpuSystem& gpu) {
+  return HybridepRuns(f, gpu) && !(f.rack_scale && f.ep_domains > 1);
+}
+bool HybridepRuns(D d) { return HybridepRunsInDomain(d.f, d.intent.gpu); }
 
 bool AlltoallMovesAsLittle(const Features& f) {
   return f.topk <= evidence::kFewCopies && f.dedup_ratio > evidence::kLittleDedup;
@@ -396,3 +401,15 @@ void DecideDispatcher(Deliberation& d) {
 }
 
 }  // namespace flightplan::decide
+
+namespace flightplan {
+
+bool FlexBackendRuns(const NormalizedIntent& intent, const Config& config) {
+  if (config.Get(Knob::moe_token_dispatcher_type).text() != "flex") return true;
+  const decide::Features f = decide::ExtractFeatures(intent, std::nullopt, config);
+  return config.Get(Knob::moe_flex_dispatcher_backend).text() == "hybridep"
+             ? decide::HybridepRunsInDomain(f, intent.gpu)
+             : decide::DeepepRuns(f, intent.gpu);
+}
+
+}  // namespace flightplan
