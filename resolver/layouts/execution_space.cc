@@ -18,9 +18,6 @@ using K = Knob;
 // A host link as fast as this (NVLink-C2C) can take the optimizer's state without losing more than it saves.
 constexpr double kFastHostLink = 2e11;
 constexpr int64_t kMostSms = 1024;  // more than any GPU has
-// The last release of Megatron-Core whose graphs are named by one word, and which computes next to nothing in them
-// again.
-constexpr int kOneWordOfScope = 15;
 
 }  // namespace
 
@@ -149,7 +146,7 @@ uint8_t NeverOverlapped(const Asked& q) {
 // cuda_graph_modules.cc).
 uint16_t NeverRecomputed(const Asked& q, uint8_t modules) {
   if (modules == 0) return 0;
-  if (q.intent.env.core_release > kOneWordOfScope) return (modules & kGraphMoeRouter) != 0 ? kDropMoe : 0;
+  if (!decide::GraphsOfCore15(q.intent.env)) return (modules & kGraphMoeRouter) != 0 ? kDropMoe : 0;
   return modules == kGraphAttn ? kDropCoreAttn | kDropMlaUpProj : std::numeric_limits<uint16_t>::max();
 }
 
@@ -167,7 +164,7 @@ std::vector<Graphs> GraphsOf(const Asked& q) {
   if (q.Pinned(K::cuda_graph_impl) || q.f.bring_up) return {OwnGraphs(q)};
   std::vector<Graphs> graphs = {{}};
   if (!q.Has(K::cuda_graph_impl) || q.f.fsdp || !q.takes.graphs) return graphs;  // sharded parameters move
-  if (StackOf(q.intent.env).packs || decide::GraphsExcludeExpandable(q.intent.env)) return graphs;
+  if (StackOf(q.intent.env).packs || decide::GraphsOfCore15(q.intent.env)) return graphs;
   graphs.push_back({GraphImpl::kTransformerEngine, kGraphAttn});
   if (q.f.moe) {
     constexpr uint8_t kRouting = kGraphMoeRouter | kGraphMoePreprocess;

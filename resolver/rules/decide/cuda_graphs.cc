@@ -23,7 +23,7 @@ Knob ModulesKnob(const Deliberation& d) {
 bool HasFullIteration(const Deliberation& d) { return d.known(K::cuda_graph_modules); }
 
 Value ScopedModules(const Deliberation& d, bool attention) {
-  if (GraphsExcludeExpandable(d.intent.env)) return Value("attn");  // of core 0.15, whose scope is one word
+  if (GraphsOfCore15(d.intent.env)) return Value("attn");
   Value::List modules;
   if (d.intent.model.hybrid_layer_pattern.has_value()) modules.emplace_back("mamba");
   if (attention) modules.emplace_back("attn");
@@ -146,7 +146,7 @@ constexpr Row kGraphs[] = {
      .value = "none",
      .why = "a layer in a CUDA graph takes no packed sequences, and this stack packs",
      .cites = {"Megatron-LM@core_v0.16.1 megatron/core/transformer/transformer_layer.py:1021"}},
-    {.when = [](D d) { return GraphsExcludeExpandable(d.intent.env); },
+    {.when = [](D d) { return GraphsOfCore15(d.intent.env); },
      .value = "none",
      .why = "graphs of core 0.15 exclude expandable segments, without which variable token counts fragment the memory",
      .cites = {"Megatron-LM@core_v0.15.3 megatron/core/transformer/cuda_graphs.py:1349"}},

@@ -21,7 +21,7 @@ bool WholeIteration(D d) { return d.is(K::cuda_graph_impl, "full_iteration"); }
 bool UserBuffers(D d) { return d.on(K::nccl_ub); }
 bool Graphed(D d) { return !d.value(K::cuda_graph_impl).is_none() && !d.is(K::cuda_graph_impl, "none"); }
 // Expandable segments and user buffers exclude each other before torch 2.11.
-bool Expandable(D d) { return !UserBuffers(d) && !(Graphed(d) && GraphsExcludeExpandable(d.intent.env)); }
+bool Expandable(D d) { return !UserBuffers(d) && !(Graphed(d) && GraphsOfCore15(d.intent.env)); }
 bool Deterministic(D d) { return d.on(K::deterministic_mode); }
 bool FullIterationGraphs(D d) { return d.full_iteration_graphs; }
 // The NIC of a Grace host reaches GPU memory over C2C.

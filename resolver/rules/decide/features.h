@@ -99,9 +99,10 @@ bool LeavesGraphsOfPipelines(const Features& features, const NormalizedIntent& i
 // part of what graphs take.
 bool AttentionGraphIsSmall(const Features& features);
 
-// Whether graphs and expandable segments exclude each other whatever else is set, as up to Megatron-Core 0.15
-// (cuda-graph.older-expandable; mlm.cg-expandable of the fork).
-inline bool GraphsExcludeExpandable(const Environment& env) { return env.core_release <= 15; }
+// Whether CUDA graphs are those of Megatron-Core 0.15 and the fork: their scope is one word, expandable segments are
+// refused beside them, and next to nothing in them is computed again (rules/core/cuda_graph_older.cc,
+// loongforge/fork.cc).
+inline bool GraphsOfCore15(const Environment& env) { return env.core_release <= 15; }
 
 // Whether graphs of attention beside EP overlap were seen to spoil gradients (field.graphed-attention-ep-overlap).
 bool OverlapSpoilsAttentionGraph(Precision precision);
