@@ -1,18 +1,15 @@
-#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/explain_page.h"
+#include "clients/cli/lsp/vocabulary.h"
 #include "clients/cli/name_lists.h"
 #include "clients/cli/output.h"
 #include "clients/cli/paging.h"
-#include "resolver/base/status_macros.h"
 
 namespace flightplan::cli {
 namespace {
@@ -32,15 +29,6 @@ std::vector<std::string> WithoutDashes(Arguments args, const CommandLine& comman
   return words;
 }
 
-bool IsSpelling(const v1::KnobInfo& knob, absl::string_view word) {
-  const auto is = [word](absl::string_view spelling) {
-    absl::ConsumePrefix(&spelling, "--");
-    return spelling == word;
-  };
-  return std::any_of(knob.megatron_lm_flags().begin(), knob.megatron_lm_flags().end(), is) ||
-         is(knob.bridge_override()) || is(knob.loongforge());
-}
-
 // A knob by its name, by its name with dashes, or by a stack's spelling. The status is that of the name.
 absl::Status FindKnob(absl::string_view word, Backend& backend, v1::KnobInfo* knob) {
   v1::GetKnobRequest request;
@@ -48,17 +36,12 @@ absl::Status FindKnob(absl::string_view word, Backend& backend, v1::KnobInfo* kn
   const absl::Status status = backend.GetKnob(request, knob);
   if (!absl::IsNotFound(status)) return status;
   word = word.substr(0, word.find('='));
-  v1::ListKnobsResponse knobs;
-  FLIGHTPLAN_RETURN_IF_ERROR(ListAll(backend, &Backend::ListKnobs, v1::ListKnobsRequest(), &knobs));
-  const std::string name = absl::StrReplaceAll(word, {{"-", "_"}});
-  for (const bool spelled : {true, false}) {
-    for (const v1::KnobInfo& entry : knobs.knobs()) {
-      if (spelled ? !IsSpelling(entry, word) : entry.name() != name) continue;
-      *knob = entry;
-      return absl::OkStatus();
-    }
-  }
-  return status;
+  const Vocabulary vocabulary(StackEnvironment("", ""));
+  const VocabularyWord* const known =
+      vocabulary.Find(absl::StrContains(word, '.') ? std::string(word) : absl::StrCat("--", word));
+  if (known == nullptr) return status;
+  request.set_name(std::string(Name(known->knob)));
+  return backend.GetKnob(request, knob);
 }
 
 }  // namespace
