@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "resolver/base/bytes.h"
-#include "resolver/engine/repeats.h"
 #include "resolver/estimate/effect.h"
 #include "resolver/pipeline/memory_fixes.h"
 
@@ -202,11 +201,7 @@ Patch Together(Patch patch, const Patch& over) {
 std::optional<Ranked> MakeRoom(const FixTrial& trial, const Finding& finding, const Patch& patch, FixOutcome after) {
   const FitVerdict tight = std::exchange(after.fit, trial.now.fit);
   if (trial.forecast == nullptr || tight <= trial.now.fit || !IsBetter(trial.now, after, finding.rule_id)) return {};
-  Config fixed = *trial.config;
-  for (const Assignment& one : patch) {
-    if (one.env_var.empty()) fixed.Set(one.knob, one.value, Origin::kCaller);
-  }
-  MemoryFixes fixes = MemoryFixesOf(fixed);
+  MemoryFixes fixes = MemoryFixesOf(WithPatch(*trial.config, patch));
   fixes.execution.push_back(KeptRecompute(*trial.config));
   for (std::vector<Patch>* const ways : {&fixes.execution, &fixes.layout}) {
     for (Patch& way : *ways) way = Together(patch, way);
@@ -266,80 +261,6 @@ void VetOther(const FixTrial& trial, Finding* finding) {
   for (Ranked& fix : held) finding->fixes.push_back(std::move(fix.patch));
 }
 
-void SetSizeIn(LayoutWish* layout, Knob knob, const Value& value) {
-  for (const SizeWish& size : kSizeWishes) {
-    if (size.knob == knob) layout->*size.wish = value.is_int() ? value.integer() : 1;
-  }
-  if (knob == K::pipeline_model_parallel_layout) layout->pipeline_model_parallel_layout.reset();
-  if (knob == K::sequence_parallel) layout->sequence_parallel = value.truthy();
-}
-
-// Empty: the patch changes the stages.
-std::optional<Config> WithPatch(Config config, const Patch& patch) {
-  for (const Assignment& assignment : patch) {
-    if (!assignment.env_var.empty()) continue;  // none of them frees memory
-    if (assignment.knob == K::pipeline_model_parallel_size) return std::nullopt;
-    config.Set(assignment.knob, assignment.value, Origin::kCaller);
-  }
-  return config;
-}
-
-double MemoryOf(const ResolvedPlan& plan, const Patch& patch) {
-  const std::optional<Config> config = WithPatch(plan.decided.config, patch);
-  if (!config.has_value()) return plan.estimate.stages[plan.estimate.fullest].total.value;
-  const PlannedStep& at = *plan.step;
-  return at.model.Memory(at.model.Read(*config, plan.env, at.stages)).fullest.total.value;
-}
-
-// Memory and time of the plan's own configuration with a patch over it; other stages are left to the question itself.
-std::optional<FixOutcome> ForecastOf(const ResolvedPlan& plan, const Patch& patch, FitVerdict than) {
-  const PlannedStep& at = *plan.step;
-  const std::optional<Config> patched = WithPatch(plan.decided.config, patch);
-  if (!patched.has_value()) return FixOutcome();
-  const Config& config = *patched;
-  FixOutcome outcome;
-  const Candidate candidate = at.model.Read(config, plan.env, at.stages);
-  const MemoryForecast memory = at.model.Memory(candidate);
-  outcome.fit = memory.verdict;
-  outcome.memory_bytes = memory.fullest.total.value;
-  if (outcome.fit >= than) return std::nullopt;
-  const auto step = at.model.Forecast(candidate);
-  if (!step.has_value() || !step->is_finite()) return std::nullopt;
-  outcome.step_us = step->us;
-  return outcome;
-}
-
-// What two answers are compared by: a profile's figure is of the run as it is, so that another answer would repeat it.
-double ComparedUs(const ResolvedPlan& plan) {
-  return plan.step != nullptr && plan.step->outlook.measured ? plan.step->step.us : plan.step_us();
-}
-
-// The other choice, for those who would rather have room for the worst.
-void NameRoomy(const std::optional<MemoryFix>& fix, ResolvedPlan* plan) {
-  if (plan->roomy_text.empty()) return;
-  const bool better = fix.has_value() && !fix->roomy && fix->outcome.fit == FitVerdict::kFits &&
-                      fix->outcome.step_us > 0 && ComparedUs(*plan) > 0;
-  const std::string text = better ? absl::StrFormat("the chosen with the fix of its memory, %+.1f %%",
-                                                    100 * (fix->outcome.step_us / ComparedUs(*plan) - 1))
-                                  : plan->roomy_text;
-  for (Finding& finding : plan->run.findings) {
-    if (finding.rule_id == "layout.searched") {
-      absl::StrAppend(&finding.needs, "; with room for the whole band: ", text);
-    }
-  }
-}
-
-// A fix was tried at the sizes that a search chose. Without their names it would be a question for another search.
-void AddChosen(const Patch& chosen, Patch* fix) {
-  const size_t own = fix->size();
-  for (const Assignment& size : chosen) {
-    const auto is_size = [&](const Assignment& assignment) {
-      return assignment.env_var.empty() && assignment.knob == size.knob;
-    };
-    if (std::none_of(fix->begin(), fix->begin() + static_cast<std::ptrdiff_t>(own), is_size)) fix->push_back(size);
-  }
-}
-
 }  // namespace
 
 FixOutcome OutcomeOf(const std::vector<Finding>& findings, const EstimatedPlan* estimate, double step_us) {
@@ -381,6 +302,13 @@ std::optional<MemoryFix> VetFixes(const FixTrial& trial, std::vector<Finding>* f
   return of_memory;
 }
 
+Config WithPatch(Config config, const Patch& patch) {
+  for (const Assignment& assignment : patch) {
+    if (assignment.env_var.empty()) config.Set(assignment.knob, assignment.value, Origin::kCaller);
+  }
+  return config;
+}
+
 bool OffersFixes(View view, std::vector<Finding>* findings) {
   bool any = false;
   for (Finding& finding : *findings) {
@@ -389,56 +317,6 @@ bool OffersFixes(View view, std::vector<Finding>* findings) {
     any = any || !finding.fixes.empty();
   }
   return any;
-}
-
-NormalizedIntent WithPatch(NormalizedIntent intent, const Patch& patch) {
-  for (const Assignment& assignment : patch) {
-    if (!assignment.env_var.empty()) {
-      if (assignment.value.is_none()) {
-        intent.env.vars.erase(assignment.env_var);
-      } else {
-        intent.env.vars.insert_or_assign(assignment.env_var, assignment.value.ToText());
-      }
-      continue;
-    }
-    SetSizeIn(&intent.layout, assignment.knob, assignment.value);
-    const auto before = [](const std::pair<Knob, Value>& pin, Knob knob) { return pin.first < knob; };
-    const auto at = std::lower_bound(intent.pins.begin(), intent.pins.end(), assignment.knob, before);
-    if (at != intent.pins.end() && at->first == assignment.knob) {
-      at->second = assignment.value;
-    } else {
-      intent.pins.insert(at, {assignment.knob, assignment.value});
-    }
-  }
-  return intent;
-}
-
-void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
-  std::vector<Finding>& findings = plan->run.findings;
-  FixTrial trial;
-  trial.now = OutcomeOf(findings, &plan->estimate, ComparedUs(*plan));
-  DropRepeats(&findings);
-  if (!OffersFixes(plan->intent.view, &findings)) return NameRoomy(std::nullopt, plan);
-  trial.config = &plan->decided.config;
-  trial.roomy = &plan->roomy;
-  const auto stages =
-      plan->step != nullptr ? std::make_shared<const StageLayout>(plan->step->stages) : std::shared_ptr<StageLayout>();
-  trial.ask = [&](const Patch& patch) -> std::optional<FixOutcome> {
-    NormalizedIntent asked = WithPatch(plan->intent, patch);
-    asked.view = View::kVerdict;  // nobody is shown more of it
-    asked.known_stages = stages;
-    const absl::StatusOr<ResolvedPlan> then = answer(std::move(asked));
-    if (!then.ok()) return std::nullopt;
-    return OutcomeOf(then->run.findings, &then->estimate, ComparedUs(*then));
-  };
-  if (plan->step != nullptr) {
-    trial.forecast = [&](const Patch& patch, FitVerdict than) { return ForecastOf(*plan, patch, than); };
-    trial.memory_bytes = [&](const Patch& patch) { return MemoryOf(*plan, patch); };
-  }
-  NameRoomy(VetFixes(trial, &findings), plan);
-  for (Finding& finding : findings) {
-    for (Patch& fix : finding.fixes) AddChosen(plan->chosen, &fix);
-  }
 }
 
 }  // namespace flightplan

@@ -48,9 +48,9 @@ struct MemoryFix {
 };
 
 // Drops the fixes that do not hold what they promise; where one lacks nothing but memory, it is offered with what makes
-// room for it. Memory findings get theirs here: what frees enough, first what
-// leaves the layout alone, the shortest step first. `needs` says what each fix changes in the forecast. Returns the
-// last memory finding's, where there is one.
+// room for it. Memory findings get theirs here: what frees enough, first what leaves the layout alone, the shortest
+// step first. `needs` says what each fix changes in the forecast. Returns the last memory finding's, where there is
+// one.
 std::optional<MemoryFix> VetFixes(const FixTrial& trial, std::vector<Finding>* findings);
 
 // Whether there is a fix to vet. What is no error has fixes in the full view alone: elsewhere they are taken away.
@@ -61,7 +61,8 @@ bool OffersFixes(View view, std::vector<Finding>* findings);
 using AnswerAgain = std::function<absl::StatusOr<ResolvedPlan>(NormalizedIntent)>;
 void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan);
 
-// The question with the patch as the caller's word.
+// The question, or the configuration, with the patch as the caller's word.
+Config WithPatch(Config config, const Patch& patch);
 NormalizedIntent WithPatch(NormalizedIntent intent, const Patch& patch);
 
 }  // namespace flightplan
