@@ -176,28 +176,45 @@ absl::StatusOr<std::string> ReadNamed(const ResolveOptions& options, const std::
   return options.read ? options.read(path) : ReadInput(path);
 }
 
-// Each knob said by its flag or by --set and --unset, whichever came last. --seq and --gbs stay: a pin is over them.
+// The flags of a layout's sizes, the knob that each says, and its place in a request.
+struct SizeFlag {
+  const char* flag;
+  Knob knob;
+  std::optional<int64_t> ResolveOptions::*size;
+  void (v1::Layout::*set)(int32_t);
+};
+#define FLIGHTPLAN_SIZE_FLAG(flag, field, knob) \
+  { flag, Knob::knob, &ResolveOptions::field, &v1::Layout::set_##knob }
+constexpr SizeFlag kSizeFlags[] = {FLIGHTPLAN_SIZE_FLAG("--tp", tp, tensor_model_parallel_size),
+                                   FLIGHTPLAN_SIZE_FLAG("--pp", pp, pipeline_model_parallel_size),
+                                   FLIGHTPLAN_SIZE_FLAG("--vpp", vpp, virtual_pipeline_model_parallel_size),
+                                   FLIGHTPLAN_SIZE_FLAG("--cp", cp, context_parallel_size),
+                                   FLIGHTPLAN_SIZE_FLAG("--ep", ep, expert_model_parallel_size),
+                                   FLIGHTPLAN_SIZE_FLAG("--etp", etp, expert_tensor_parallel_size),
+                                   FLIGHTPLAN_SIZE_FLAG("--mbs", mbs, micro_batch_size)};
+#undef FLIGHTPLAN_SIZE_FLAG
+
+// Takes back what a flag said of the knob. Not of --seq and --gbs: a pin is over them.
+void TakeBack(Knob knob, ResolveOptions* options) {
+  for (const SizeFlag& row : kSizeFlags) {
+    if (row.knob == knob) (options->*row.size).reset();
+  }
+  if (knob == Knob::train_iters) options->iterations.reset();
+  if (knob == Knob::pipeline_model_parallel_layout) options->pipeline_layout.clear();
+}
+
+// Each knob said by its flag or by --set and --unset, whichever came last.
 ResolveOptions LastWords(ResolveOptions options) {
-  const std::pair<Knob, std::optional<int64_t>*> sizes[] = {{Knob::tensor_model_parallel_size, &options.tp},
-                                                            {Knob::pipeline_model_parallel_size, &options.pp},
-                                                            {Knob::virtual_pipeline_model_parallel_size, &options.vpp},
-                                                            {Knob::context_parallel_size, &options.cp},
-                                                            {Knob::expert_model_parallel_size, &options.ep},
-                                                            {Knob::expert_tensor_parallel_size, &options.etp},
-                                                            {Knob::micro_batch_size, &options.mbs},
-                                                            {Knob::train_iters, &options.iterations}};
   std::vector<std::string> pins;
   for (size_t i = 0; i < options.stack.pins.size(); ++i) {
     const std::string& pin = options.stack.pins[i];
     const std::optional<Knob> knob = FindKnob(pin.substr(0, pin.find('=')));
     const auto flag = knob.has_value() ? options.pins_before.find(*knob) : options.pins_before.end();
-    if (flag != options.pins_before.end() && i < flag->second) continue;
-    pins.push_back(pin);
-    if (flag == options.pins_before.end()) continue;
-    for (const auto& [size, value] : sizes) {
-      if (size == *knob) value->reset();
+    if (flag != options.pins_before.end()) {
+      if (i < flag->second) continue;
+      TakeBack(*knob, &options);
     }
-    if (*knob == Knob::pipeline_model_parallel_layout) options.pipeline_layout.clear();
+    pins.push_back(pin);
   }
   options.stack.pins = std::move(pins);
   return options;
@@ -271,20 +288,10 @@ absl::Status FillModel(const ResolveOptions& options, v1::ModelRef* ref) {
 }
 
 absl::Status FillLayout(const ResolveOptions& options, v1::Layout* layout) {
-  const struct {
-    absl::string_view flag;
-    const std::optional<int64_t>& size;
-    void (v1::Layout::*set)(int32_t);
-  } rows[] = {{"--tp", options.tp, &v1::Layout::set_tensor_model_parallel_size},
-              {"--pp", options.pp, &v1::Layout::set_pipeline_model_parallel_size},
-              {"--vpp", options.vpp, &v1::Layout::set_virtual_pipeline_model_parallel_size},
-              {"--cp", options.cp, &v1::Layout::set_context_parallel_size},
-              {"--ep", options.ep, &v1::Layout::set_expert_model_parallel_size},
-              {"--etp", options.etp, &v1::Layout::set_expert_tensor_parallel_size},
-              {"--mbs", options.mbs, &v1::Layout::set_micro_batch_size}};
-  for (const auto& row : rows) {
-    if (!row.size.has_value()) continue;
-    FLIGHTPLAN_ASSIGN_OR_RETURN(const int32_t size, Size(row.flag, *row.size));
+  for (const SizeFlag& row : kSizeFlags) {
+    const std::optional<int64_t>& given = options.*row.size;
+    if (!given.has_value()) continue;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const int32_t size, Size(row.flag, *given));
     (layout->*row.set)(size);
   }
   if (!options.pipeline_layout.empty()) layout->set_pipeline_model_parallel_layout(options.pipeline_layout);
@@ -334,21 +341,26 @@ std::vector<FlagGroup> StackFlags(StackOptions* o) {
   };
 }
 
+namespace {
+
+FlagGroup LayoutFlags(ResolveOptions* o) {
+  FlagGroup group{"layout", {}};
+  for (const SizeFlag& row : kSizeFlags) {
+    group.flags.push_back({row.flag, "N", "", SaysKnob(o, row.knob, ToInteger(&(o->*row.size)))});
+  }
+  group.flags.push_back(
+      {"--pipeline-layout", "STR", "", SaysKnob(o, Knob::pipeline_model_parallel_layout, ToText(&o->pipeline_layout))});
+  return group;
+}
+
+}  // namespace
+
 std::vector<FlagGroup> ResolveFlags(ResolveOptions* o) {
   std::vector<FlagGroup> groups = {
       {"model",
        {{"--model", "NAME|FILE", "catalogue name, or a Hugging Face config.json",
          ToText(&o->model, {.list = kModelNames})}}},
-      {"layout",
-       {{"--tp", "N", "", SaysKnob(o, Knob::tensor_model_parallel_size, ToInteger(&o->tp))},
-        {"--pp", "N", "", SaysKnob(o, Knob::pipeline_model_parallel_size, ToInteger(&o->pp))},
-        {"--vpp", "N", "", SaysKnob(o, Knob::virtual_pipeline_model_parallel_size, ToInteger(&o->vpp))},
-        {"--cp", "N", "", SaysKnob(o, Knob::context_parallel_size, ToInteger(&o->cp))},
-        {"--ep", "N", "", SaysKnob(o, Knob::expert_model_parallel_size, ToInteger(&o->ep))},
-        {"--etp", "N", "", SaysKnob(o, Knob::expert_tensor_parallel_size, ToInteger(&o->etp))},
-        {"--mbs", "N", "", SaysKnob(o, Knob::micro_batch_size, ToInteger(&o->mbs))},
-        {"--pipeline-layout", "STR", "",
-         SaysKnob(o, Knob::pipeline_model_parallel_layout, ToText(&o->pipeline_layout))}}},
+      LayoutFlags(o),
       {"work",
        {{"--seq", "N", "tokens per sample (default 4096)", SaysKnob(o, Knob::seq_length, ToInteger(&o->seq))},
         {"--gbs", "N", "samples per step (default 8 a GPU)", SaysKnob(o, Knob::global_batch_size, ToInteger(&o->gbs))},
