@@ -11,43 +11,21 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/command.h"
-#include "clients/cli/name_lists.h"
+#include "clients/cli/request_words.h"
 #include "clients/cli/text.h"
-#include "clients/cli/versions_page.h"
-#include "clients/cli/words.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/bytes.h"
 #include "resolver/base/status_macros.h"
-#include "resolver/normalize/hardware_message.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/profile_message.h"
 #include "resolver/normalize/violations.h"
-#include "resolver/normalize/workload_message.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/knob_value.h"
 #include "resolver/stacks/dialects.h"
-#include "resolver/stacks/input_format.h"
 #include "service/doors/review.h"
 
 namespace flightplan::cli {
 namespace {
-
-constexpr double kAnyShare = 1.0;
-constexpr double kGib = 1024.0 * 1024 * 1024;
-constexpr double kMostGib = 1e15 / kGib;  // Hardware.reserved_bytes
-constexpr absl::string_view kCapabilities[] = {"deepep", "hybridep", "ncclep", "paged_stash", "none"};
-constexpr double kUnbounded = std::numeric_limits<double>::infinity();
-
-constexpr Word<v1::Stage> kStages[] = {
-    {"bring-up", v1::STAGE_BRING_UP}, {"tune", v1::STAGE_TUNE}, {"production", v1::STAGE_PRODUCTION}};
-constexpr Word<v1::Objective> kObjectives[] = {{"training", v1::OBJECTIVE_TRAINING},
-                                               {"benchmark", v1::OBJECTIVE_BENCHMARK}};
-constexpr Word<v1::HostCpuClass> kHostCpus[] = {{"x86-fast", v1::HOST_CPU_CLASS_X86_FAST},
-                                                {"x86-slow", v1::HOST_CPU_CLASS_X86_SLOW},
-                                                {"arm", v1::HOST_CPU_CLASS_ARM}};
-constexpr Word<v1::Wall> kWalls[] = {{"memory", v1::WALL_MEMORY},
-                                     {"communication", v1::WALL_COMMUNICATION},
-                                     {"host", v1::WALL_HOST},
-                                     {"compute", v1::WALL_COMPUTE}};
 
 absl::Status Wrong(absl::string_view flag, absl::string_view message) {
   return absl::InvalidArgumentError(absl::StrCat(flag, " ", message));
@@ -176,24 +154,6 @@ absl::StatusOr<std::string> ReadNamed(const ResolveOptions& options, const std::
   return options.read ? options.read(path) : ReadInput(path);
 }
 
-// The flags of a layout's sizes, the knob that each says, and its place in a request.
-struct SizeFlag {
-  const char* flag;
-  Knob knob;
-  std::optional<int64_t> ResolveOptions::*size;
-  void (v1::Layout::*set)(int32_t);
-};
-#define FLIGHTPLAN_SIZE_FLAG(flag, field, knob) \
-  { flag, Knob::knob, &ResolveOptions::field, &v1::Layout::set_##knob }
-constexpr SizeFlag kSizeFlags[] = {FLIGHTPLAN_SIZE_FLAG("--tp", tp, tensor_model_parallel_size),
-                                   FLIGHTPLAN_SIZE_FLAG("--pp", pp, pipeline_model_parallel_size),
-                                   FLIGHTPLAN_SIZE_FLAG("--vpp", vpp, virtual_pipeline_model_parallel_size),
-                                   FLIGHTPLAN_SIZE_FLAG("--cp", cp, context_parallel_size),
-                                   FLIGHTPLAN_SIZE_FLAG("--ep", ep, expert_model_parallel_size),
-                                   FLIGHTPLAN_SIZE_FLAG("--etp", etp, expert_tensor_parallel_size),
-                                   FLIGHTPLAN_SIZE_FLAG("--mbs", mbs, micro_batch_size)};
-#undef FLIGHTPLAN_SIZE_FLAG
-
 // Takes back what a flag said of the knob. Not of --seq and --gbs: a pin is over them.
 void TakeBack(Knob knob, ResolveOptions* options) {
   for (const SizeFlag& row : kSizeFlags) {
@@ -252,28 +212,6 @@ absl::Status FillProbeProfile(const ResolveOptions& options, v1::ResolveConfigRe
   return absl::InvalidArgumentError(absl::StrCat("--profile: ", options.probe_profile, ": ", status.message()));
 }
 
-// A flag that says what --set can say too: the last of both is the word, as of two --set.
-Flag::Setter SaysKnob(ResolveOptions* o, Knob knob, Flag::Setter setter) {
-  setter.take = [o, knob, take = std::move(setter.take)](absl::string_view text) {
-    o->pins_before[knob] = o->stack.pins.size();
-    return take(text);
-  };
-  return setter;
-}
-
-Flag::Setter ToPin(std::vector<std::string>* pins, bool set) {
-  return {[pins, set](absl::string_view text) {
-            if (absl::StrContains(text, '=') != set || text.empty() || text[0] == '=') {
-              return absl::InvalidArgumentError(
-                  absl::StrCat("wants ", set ? "KNOB=VALUE" : "a knob's name alone", ", not ", Quoted(text)));
-            }
-            pins->emplace_back(text);
-            return absl::OkStatus();
-          },
-          {.list = set ? kKnobSettings : kKnobNames},
-          ValueType::kList};
-}
-
 }  // namespace
 
 absl::Status FillModel(const ResolveOptions& options, v1::ModelRef* ref) {
@@ -296,92 +234,6 @@ absl::Status FillLayout(const ResolveOptions& options, v1::Layout* layout) {
   }
   if (!options.pipeline_layout.empty()) layout->set_pipeline_model_parallel_layout(options.pipeline_layout);
   return absl::OkStatus();
-}
-
-Values InputFormatValues() {
-  Values values = {.words = {std::string(kShellFormat)}};
-  for (const auto& [target, format] : InputFormats()) {
-    std::string name(format->name);  // of one name, a format for each target
-    if (std::find(values.words.begin(), values.words.end(), name) == values.words.end()) values.words.push_back(name);
-  }
-  return values;
-}
-
-std::vector<FlagGroup> StackFlags(StackOptions* o) {
-  return {
-      {"target",
-       {{"--target", "NAME[@VERSION]",
-         "megatron-lm (default), megatron-bridge, loongforge, slime, ms-swift, verl, nemo-rl, miles, vime, primus, "
-         "flagscale, roll; @0.19",
-         ToText(&o->target, KnownWords(TargetNames()))}}},
-      {"machine",
-       {{"--gpu", "NAME", "h100-sxm, gb200-nvl72 ...; flightplan gpus lists them",
-         ToText(&o->gpu, {.list = kGpuNames})},
-        {"--gpus", "N", "GPUs of the job, all nodes together", ToInteger(&o->gpus)},
-        {"--nvlink-domain", "N", "", ToInteger(&o->nvlink_domain)},
-        {"--gpus-per-node", "N", "", ToInteger(&o->gpus_per_node)},
-        {"--transport", "infiniband|roce|efa|...", "", ToText(&o->transport, KnownWords(TransportNames()))},
-        {"--reserved-memory-gib", "X", "memory of each GPU that others hold, as a rollout engine",
-         ToReal(&o->reserved_memory_gib, 0, kMostGib)},
-        {"--host-cpu", "x86-fast|x86-slow|arm", "", ToChoice(&o->host_cpu, WordsOf(kHostCpus))}}},
-      {"software",
-       {{"--capability", "NAME,...", "installed: deepep, hybridep, ncclep, paged_stash; or none",
-         ToCommaList(&o->capabilities, KnownWords(kCapabilities))},
-        {"--te", "V", "", ToText(&o->te)},
-        {"--torch", "V", "", ToText(&o->torch)},
-        {"--cuda", "V", "", ToText(&o->cuda)},
-        {"--nccl", "V", "", ToText(&o->nccl)},
-        {"--driver", "V", "", ToText(&o->driver)},
-        {"--package", "NAME=V", "", ToList(&o->packages)},
-        {"--dispatcher-transport", "nvlink|ibgda|...", "", ToText(&o->dispatcher_transport)}}},
-      {"knobs",
-       {{"--set", "KNOB=VALUE", "your word, never changed; repeat it for more", ToPin(&o->pins, true)},
-        {"--unset", "KNOB", "take back a --set, or pin the knob to None", ToPin(&o->pins, false)},
-        {"--env", "NAME=VALUE", "a variable your launch already sets", ToList(&o->env)}}},
-  };
-}
-
-namespace {
-
-FlagGroup LayoutFlags(ResolveOptions* o) {
-  FlagGroup group{"layout", {}};
-  for (const SizeFlag& row : kSizeFlags) {
-    group.flags.push_back({row.flag, "N", "", SaysKnob(o, row.knob, ToInteger(&(o->*row.size)))});
-  }
-  group.flags.push_back(
-      {"--pipeline-layout", "STR", "", SaysKnob(o, Knob::pipeline_model_parallel_layout, ToText(&o->pipeline_layout))});
-  return group;
-}
-
-}  // namespace
-
-std::vector<FlagGroup> ResolveFlags(ResolveOptions* o) {
-  std::vector<FlagGroup> groups = {
-      {"model",
-       {{"--model", "NAME|FILE", "catalogue name, or a Hugging Face config.json",
-         ToText(&o->model, {.list = kModelNames})}}},
-      LayoutFlags(o),
-      {"work",
-       {{"--seq", "N", "tokens per sample (default 4096)", SaysKnob(o, Knob::seq_length, ToInteger(&o->seq))},
-        {"--gbs", "N", "samples per step (default 8 a GPU)", SaysKnob(o, Knob::global_batch_size, ToInteger(&o->gbs))},
-        {"--precision", "P", "bf16 (default), fp16, fp8_cs, fp8_block, fp8_ds, mxfp8, nvfp4",
-         ToText(&o->precision, KnownWords(PrecisionNames()))},
-        {"--stage", "S", "bring-up, tune, production (default)", ToChoice(&o->stage, WordsOf(kStages))},
-        {"--objective", "O", "training (default), benchmark", ToChoice(&o->objective, WordsOf(kObjectives))},
-        {"--iterations", "N", "", SaysKnob(o, Knob::train_iters, ToInteger(&o->iterations))}}},
-  };
-  for (FlagGroup& group : StackFlags(&o->stack)) groups.push_back(std::move(group));
-  groups.push_back(
-      {"profile",
-       {{"--profile", "FILE", "what flightplan probe --out wrote about this GPU type", ToText(&o->probe_profile)},
-        {"--profile-step-ms", "X", "", ToReal(&o->profile_step_ms, 0, kUnbounded)},
-        {"--profile-exposed", "SHARE", "", ToReal(&o->profile_exposed, 0, kAnyShare)},
-        {"--profile-a2a", "SHARE", "", ToReal(&o->profile_a2a, 0, kAnyShare)},
-        {"--profile-host", "SHARE", "", ToReal(&o->profile_host, 0, kAnyShare)},
-        {"--profile-bubble", "SHARE", "", ToReal(&o->profile_bubble, 0, kAnyShare)},
-        {"--profile-memory-gib", "X", "", ToReal(&o->profile_memory_gib, 0, kUnbounded)},
-        {"--profile-wall", "memory|communication|host|compute", "", ToChoice(&o->profile_wall, WordsOf(kWalls))}}});
-  return groups;
 }
 
 absl::Status BuildResolveRequest(const ResolveOptions& given, v1::ResolveConfigRequest* request) {
