@@ -194,5 +194,30 @@ TEST(NextStep, NeverCapturesAttentionBesideExpertOverlap) {
   EXPECT_TRUE(tried);
 }
 
+// Beside the plan's own recompute neither EP overlap nor graphs have room: the other run of each recomputes more.
+TEST(NextStep, PutsWhatMakesRoomIntoTheOtherRun) {
+  v1::ResolveConfigRequest request = Training("dbrx", "h100", 1024, 4096, 2048);
+  SetSizes({.tp = 2, .pp = 2, .vpp = 4, .ep = 16}, &request);
+  request.mutable_software()->set_te_version("2.12.0");
+  const v1::ResolveConfigResponse response = Resolved(request);
+  int recomputing = 0;
+  for (const v1::AbSuggestion& ab : response.ab_suggestions()) {
+    for (const v1::KnobSetting& companion : ab.companions()) {
+      if (companion.name() != "recompute_modules") continue;
+      ++recomputing;
+      v1::ResolveConfigRequest other = request;
+      const auto pin = [&](const std::string& name, const v1::KnobValue& value) {
+        v1::KnobSetting& pinned = *other.add_pinned_knobs();
+        pinned.set_name(name);
+        *pinned.mutable_value() = value;
+      };
+      pin(ab.knob(), ab.other_value());
+      for (const v1::KnobSetting& beside : ab.companions()) pin(beside.name(), beside.value());
+      EXPECT_EQ(Resolved(other).outcome(), v1::OUTCOME_RESOLVED) << ab.knob();
+    }
+  }
+  EXPECT_EQ(recomputing, 2);
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -148,6 +148,7 @@ absl::Status TakeFaster(const NormalizedIntent& intent, const EvidenceSnapshot& 
     FLIGHTPLAN_RETURN_IF_ERROR(WeighDispatchers(intent, evidence, room, &search, plan));
     if (Launchable(*plan)) break;
   }
+  MakeRoomForPairs(kRoom, plan);
   return absl::OkStatus();
 }
 

@@ -38,6 +38,7 @@ constexpr KnownQuestion kKnownQuestions[] = {
     {"qwen3-coder-480b-a35b", "rtx-pro-6000-server", 128, 4096, 256, "loongforge", 1, 4, 0, 32, v1::STAGE_TUNE, false},
     {"megatron-gpt-22b", "h800-sxm", 128, 4096, 1024, "loongforge", 1, 4, 0, 1, v1::STAGE_PRODUCTION, true},
     {"qwen1.5-moe-a2.7b", "rtx-pro-6000-server", 16, 8192, 128, "roll", 2, 1, 1, 1, v1::STAGE_PRODUCTION, true},
+    {"dbrx", "h100-sxm", 1024, 4096, 2048, "megatron-lm", 2, 2, 4, 16, v1::STAGE_PRODUCTION, true},
 };
 
 v1::ResolveConfigRequest RequestOf(const KnownQuestion& known) {
