@@ -112,7 +112,7 @@ bool ReopensAllToAll(const NormalizedIntent& intent, const ResolvedPlan& plan, D
 // Other dispatchers that are installed, each with what the decisions make of it.
 absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                               ExecutionSearch* prepared, ResolvedPlan* plan) {
-  if (!intent.model.is_moe()) return absl::OkStatus();
+  if (!intent.model.is_moe() || KeepsDispatcher(*plan)) return absl::OkStatus();
   ExecutionSearch& search = *prepared;
   const std::vector<Exchange> all = search.question.execution.exchanges;
   std::vector<Dispatcher> others = OtherDispatchers(intent, *plan, search.base.dispatcher);

@@ -32,14 +32,15 @@ constexpr double kErrorsOfAnAb = 2;
 // less.
 constexpr double kMarginOfACandidate = 4.0 / 3;
 
+// Executions that take so much more memory than the plan are no less likely to fit: one backend's buffers more.
+constexpr double kNearlyTheSame = 1.002;
+
 // By how much, of the step, two ways to work out one forecast may differ.
 constexpr double kRounding = 1e-9;
 
 // A bring-up asks for the plainest way: of a flex dispatcher, which is the caller's own word there, the backend alone
-// is weighed.
+// is weighed; and what does not fit is given room, by recompute and offload alone.
 bool Plainest(const ResolvedPlan& plan) { return plan.intent.stage == Stage::kBringUp; }
-
-bool OnFlex(const ResolvedPlan& plan) { return plan.decided.config.Get(K::moe_token_dispatcher_type).text() == "flex"; }
 
 // Faster by more than `errors` half-widths of the difference, and than `worth` of the step; or nearly so.
 bool Gains(const StepForecast& plan, const StepForecast& other, double errors, double worth = kAsFast,
@@ -80,9 +81,12 @@ void PrepareExecutions(const ResolvedPlan& plan, double room, ExecutionSearch* s
   q.work = &step.model.work();
   q.rates = step.model.rates();
   q.memory = MemoryOf(plan.intent.gpu);
-  // What the decisions took is what they hold for enough.
+  // What the decisions took is what they hold for enough, and nearly the same is, too.
   q.room = room;
-  if (q.memory.capacity > 0 && Launchable(plan)) q.room = std::max(room, MostMemory(plan) / q.memory.capacity);
+  if (q.memory.capacity > 0 && Launchable(plan)) {
+    const double taken = MostMemory(plan) / q.memory.capacity;
+    q.room = std::max({room, taken, std::min(1.0, kNearlyTheSame * taken)});
+  }
   q.layout.gpus = base.gpus;
   q.layout.global_batch_size = base.global_batch_size;
   q.layout.seq_length = base.seq_length;
@@ -92,8 +96,14 @@ void PrepareExecutions(const ResolvedPlan& plan, double room, ExecutionSearch* s
   q.base = [s](const LayoutSizes&) { return s->base; };
 }
 
+bool KeepsDispatcher(const ResolvedPlan& plan) {
+  return Plainest(plan) && plan.decided.config.Get(K::moe_token_dispatcher_type).text() != "flex";
+}
+
 bool NothingToWeigh(const ResolvedPlan& plan) {
-  if (plan.step == nullptr || plan.intent.profile.has_value() || (Plainest(plan) && !OnFlex(plan))) return true;
+  if (plan.step == nullptr || plan.intent.profile.has_value() || (KeepsDispatcher(plan) && Launchable(plan))) {
+    return true;
+  }
   return std::any_of(plan.run.findings.begin(), plan.run.findings.end(), [](const Finding& finding) {
     return finding.severity == Severity::kError && finding.area != "fit";
   });
@@ -125,11 +135,11 @@ namespace {
 void Keep(const ResolvedPlan& plan, bool (*keeps)(const ResolvedPlan&, Knob), ExecutionSearch* search) {
   const Candidate& base = search->base;
   ExecutionSpace* const space = &search->question.execution;
-  const bool overlap = keeps(plan, K::overlap_moe_expert_parallel_comm);
+  const bool overlap = Plainest(plan) || keeps(plan, K::overlap_moe_expert_parallel_comm);
   std::erase_if(space->exchanges, [&](const Exchange& exchange) {
     return exchange.dispatcher != base.dispatcher || (overlap && exchange.ep_overlap != base.ep_overlap);
   });
-  if (keeps(plan, K::cuda_graph_impl)) space->graphs = {search->own_graphs};
+  if (Plainest(plan) || keeps(plan, K::cuda_graph_impl)) space->graphs = {search->own_graphs};
 }
 
 // Candidates that may gain so much. A combination of exchange and graphs without one would be refused and left out of
@@ -228,7 +238,7 @@ absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSna
 absl::Status WeighSpace(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                         ExecutionSearch* search, ResolvedPlan* plan) {
   std::vector<Knob> weighed;
-  for (int round = 0; round < kMostRounds && !Plainest(*plan); ++round) {
+  for (int round = 0; round < kMostRounds && !(Plainest(*plan) && Launchable(*plan)); ++round) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(const bool changed, WeighOnce(intent, evidence, room, &weighed, search, plan));
     if (changed) continue;
     search->question.execution = search->all;

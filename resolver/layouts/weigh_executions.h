@@ -27,6 +27,9 @@ struct ExecutionSearch {
 // Of a plan that has a step. `room`: share of the memory that an execution may fill.
 void PrepareExecutions(const ResolvedPlan& plan, double room, ExecutionSearch* search);
 
+// A bring-up's dispatcher, unless that is flex, of whose backends each is as plain.
+bool KeepsDispatcher(const ResolvedPlan& plan);
+
 // Nothing to weigh: no forecast, something that no execution mends, or a profile of the run itself speaks.
 bool NothingToWeigh(const ResolvedPlan& plan);
 

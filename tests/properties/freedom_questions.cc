@@ -39,6 +39,9 @@ constexpr KnownQuestion kKnownQuestions[] = {
     {"megatron-gpt-22b", "h800-sxm", 128, 4096, 1024, "loongforge", 1, 4, 0, 1, v1::STAGE_PRODUCTION, true},
     {"qwen1.5-moe-a2.7b", "rtx-pro-6000-server", 16, 8192, 128, "roll", 2, 1, 1, 1, v1::STAGE_PRODUCTION, true},
     {"dbrx", "h100-sxm", 1024, 4096, 2048, "megatron-lm", 2, 2, 4, 16, v1::STAGE_PRODUCTION, true},
+    {"ernie-4.5-300b-a47b", "a100-sxm-80gb", 1024, 4096, 2048, "roll", 1, 2, 2, 32, v1::STAGE_TUNE, false},
+    {"step-3.5-flash", "h100-sxm", 1024, 4096, 1024, "loongforge", 1, 1, 0, 32, v1::STAGE_TUNE, true},
+    {"qwen3.5-122b-a10b", "b300-sxm", 8, 16384, 64, "verl", 1, 1, 0, 4, v1::STAGE_BRING_UP, false},
 };
 
 v1::ResolveConfigRequest RequestOf(const KnownQuestion& known) {
