@@ -140,15 +140,17 @@ absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnap
   return absl::OkStatus();
 }
 
-// Takes a faster execution in the plan's place.
+// Takes a faster execution in the plan's place. What evidence says of speed is no reason for what does not fit.
 absl::Status TakeFaster(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
-  for (const double room : kRooms) {
-    ExecutionSearch search;
-    FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(intent, evidence, room, &search, plan));
-    FLIGHTPLAN_RETURN_IF_ERROR(WeighDispatchers(intent, evidence, room, &search, plan));
-    if (Launchable(*plan)) break;
+  for (const bool by_evidence : {true, false}) {
+    for (const double room : kRooms) {
+      ExecutionSearch search{.by_evidence = by_evidence};
+      FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(intent, evidence, room, &search, plan));
+      FLIGHTPLAN_RETURN_IF_ERROR(WeighDispatchers(intent, evidence, room, &search, plan));
+      if (Launchable(*plan)) return absl::OkStatus();
+    }
+    if (!Settled(*plan, K::overlap_moe_expert_parallel_comm) && !Settled(*plan, K::cuda_graph_impl)) break;
   }
-  MakeRoomForPairs(kRoom, plan);
   return absl::OkStatus();
 }
 
@@ -158,7 +160,11 @@ absl::StatusOr<ResolvedPlan> ExecuteLayout(const NormalizedIntent& intent, const
   absl::StatusOr<ResolvedPlan> plan = Resolve(intent, evidence);
   if (plan.ok() && !NothingToWeigh(*plan)) {
     absl::Status status = TakeFaster(intent, evidence, &*plan);
-    if (!status.ok()) plan = std::move(status);
+    if (status.ok()) {
+      MakeRoomForPairs(kRoom, &*plan);
+    } else {
+      plan = std::move(status);
+    }
   }
   return plan;  // the one return: the plan is made where the caller has it
 }

@@ -209,7 +209,7 @@ absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSna
                                std::vector<Knob>* weighed, ExecutionSearch* weighing, ResolvedPlan* plan) {
   ExecutionSearch& search = *weighing;
   PrepareExecutions(*plan, room, &search);
-  Keep(*plan, Settled, &search);
+  if (search.by_evidence) Keep(*plan, Settled, &search);
   Keep(*plan, NeedsAb, &search);
   FLIGHTPLAN_ASSIGN_OR_RETURN(bool taken, TakeBest(intent, evidence, 0, &search, plan));
   if (taken) weighed->clear();

@@ -20,6 +20,8 @@ struct ExecutionSearch {
   LayoutSizes sizes;
   ExecutionSpace all;  // before anything was taken from the question's
   Graphs own_graphs;   // the base's
+  // What evidence settles stands.
+  bool by_evidence = true;
 
   double Room() const { return question.room * question.memory.capacity; }  // bytes; 0: not known
 };
