@@ -132,9 +132,11 @@ TEST(VirtualStages, AreRankedAsTheyAreExecuted) {
 
 // More memory may be slower in a bring-up, but never less plain.
 TEST(VirtualStages, AreLeftOutOfABringUpWhereItStarts) {
-  v1::ResolveConfigRequest request = Question("step-3", "a100-sxm-80gb", 64, 128, "megatron-lm");
+  v1::ResolveConfigRequest request = Question("step-3", "h200-sxm", 64, 128, "megatron-lm");
   request.set_stage(v1::STAGE_BRING_UP);
-  SetSizes({.tp = 8, .pp = 2, .ep = 16}, &request);
+  request.mutable_workload()->set_seq_length(4096);
+  request.mutable_hardware()->set_reserved_bytes(106'870'000'000);
+  SetSizes({.tp = 4, .pp = 4, .ep = 16}, &request);
   request.mutable_software()->set_te_version("2.12.0");
   const auto stages_of = [](const v1::ResolveConfigResponse& answer) {
     EXPECT_EQ(answer.outcome(), v1::OUTCOME_RESOLVED);
@@ -147,7 +149,7 @@ TEST(VirtualStages, AreLeftOutOfABringUpWhereItStarts) {
   const v1::Decision needed = stages_of(Resolved(request));
   EXPECT_GT(needed.value().int_value(), 1);
   EXPECT_NE(needed.reason().find("no pipeline without virtual stages starts"), std::string::npos) << needed.reason();
-  request.mutable_hardware()->mutable_fabric()->set_hbm_bytes(int64_t{120} << 30);
+  request.mutable_hardware()->clear_reserved_bytes();
   const v1::Decision left_out = stages_of(Resolved(request));
   EXPECT_EQ(left_out.value().int_value(), 0);
   EXPECT_NE(left_out.reason().find("after the run is correct"), std::string::npos) << left_out.reason();
