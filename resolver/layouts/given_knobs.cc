@@ -124,6 +124,20 @@ std::string Gain(const ResolvedPlan& before, const ResolvedPlan& after, const st
                          after.step_us() / 1e6, values(before.decided.config), before.step_us() / 1e6);
 }
 
+// That nothing is offloaded was weighed, too: the other knobs, given back as words without it, would be answered with
+// an offload that makes the room.
+void TellOffloadLeftOut(const GivenKnobs& given, ResolvedPlan* plan) {
+  constexpr Knob kOffload = K::optimizer_cpu_offload;
+  const bool weighed = std::any_of(given.begin(), given.end(),
+                                   [](const auto& knob) { return knob.first == kOffload && !knob.second.truthy(); });
+  if (!weighed || FindDecision(plan->decided.decisions, kOffload) != nullptr) return;
+  Decision* const decision = DecisionOf(kOffload, plan);
+  decision->rule_id = kExecutionDecision;
+  decision->reason = "weighed together by the forecast: the optimizer's state stays on the GPU";
+  decision->basis = Basis::kEstimate;
+  decision->value = false;
+}
+
 }  // namespace
 
 GivenKnobs ExecutionKnobs(const Candidate& candidate, const Config& config, const NormalizedIntent& intent) {
@@ -198,6 +212,7 @@ void TellAsDecided(const ResolvedPlan& before, const GivenKnobs& given, Resolved
   }
   const std::string reason = Gain(before, *plan, changed);
   for (Knob knob : changed) MarkDecided(knob, kExecutionDecision, reason, plan);
+  TellOffloadLeftOut(given, plan);
   plan->intent.pins = before.intent.pins;
   CompleteOtherSides(plan->intent, &plan->decided);
 }

@@ -10,6 +10,8 @@ namespace {
 
 using K = Knob;
 
+constexpr absl::string_view kOffloadRule = "decide.offload";
+
 Finding DoesNotFit(const Deliberation& d, double bytes) {
   Finding finding;
   finding.rule_id = kDoesNotFitRule;
@@ -21,6 +23,17 @@ Finding DoesNotFit(const Deliberation& d, double bytes) {
                                  d.intent.gpu.name);
   finding.needs = "a layout that splits the model further (more PP, EP or TP), or fewer tokens in a microbatch";
   return finding;
+}
+
+// Where recompute makes the room, the offload is what it makes needless: a question that gives the recompute back as a
+// word would else be answered with both.
+void KeepOnGpu(Deliberation& d) {
+  if (!d.recompute_needed || d.config().Get(K::recompute_granularity).is_none()) return;
+  d.Choose(K::optimizer_cpu_offload, false,
+           {.rule_id = kOffloadRule,
+            .reason = "what is computed again makes room enough: its state stays on the GPU",
+            .basis = Basis::kEstimate,
+            .citations = {evidence::kOptimizerOffloadCost}});
 }
 
 }  // namespace
@@ -36,9 +49,9 @@ void DecideOptimizer(Deliberation& d) {
 }
 
 void DecideOffload(Deliberation& d) {
-  constexpr absl::string_view kRule = "decide.offload";
   const Features& f = d.f;
-  if (f.seq <= 0 || Fits(f, d.footprint_bytes)) return;
+  if (f.seq <= 0) return;
+  if (Fits(f, d.footprint_bytes)) return KeepOnGpu(d);
   // Last resort, because it is dear: part of the optimizer on the host. Needs the precision-aware optimizer.
   const bool free = d.open(K::optimizer_cpu_offload) && d.open(K::optimizer_offload_fraction) &&
                     (d.open(K::use_precision_aware_optimizer) || d.on(K::use_precision_aware_optimizer)) && !f.fsdp;
@@ -46,15 +59,16 @@ void DecideOffload(Deliberation& d) {
   for (double fraction : {0.25, 0.5, 0.75, 1.0}) {
     if (!free || !Fits(f, d.footprint_bytes - fraction * optimizer)) continue;
     d.Choose(K::optimizer_cpu_offload, true,
-             {.rule_id = kRule,
+             {.rule_id = kOffloadRule,
               .reason = "by the closed formulas recompute alone does not make room enough",
               .basis = Basis::kEstimate,
               .citations = {evidence::kOptimizerOffloadCost},
               .alternatives = {{Value(false), "a layout that splits the model further costs less time"}}});
-    d.Follow(K::optimizer_offload_fraction, fraction, K::optimizer_cpu_offload, kRule,
+    d.Follow(K::optimizer_offload_fraction, fraction, K::optimizer_cpu_offload, kOffloadRule,
              "the smallest quarter step that fits");
-    d.Follow(K::use_precision_aware_optimizer, true, K::optimizer_cpu_offload, kRule, "host offload is built on it");
-    d.Follow(K::overlap_cpu_optimizer_d2h_h2d, true, K::optimizer_cpu_offload, kRule,
+    d.Follow(K::use_precision_aware_optimizer, true, K::optimizer_cpu_offload, kOffloadRule,
+             "host offload is built on it");
+    d.Follow(K::overlap_cpu_optimizer_d2h_h2d, true, K::optimizer_cpu_offload, kOffloadRule,
              "measured 7 % faster than without");
     return;
   }
