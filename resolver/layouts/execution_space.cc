@@ -107,7 +107,9 @@ void AddExchanges(const Asked& q, Dispatcher dispatcher, int64_t max_span, std::
   // own measurements, or a profile of the run, say otherwise.
   const bool measured = q.intent.probe != nullptr || q.intent.profile.has_value();
   const int64_t min_span = pinned || measured ? 0 : q.f.domain + 1;
-  exchanges->push_back({dispatcher, true, delayed, max_span, min_span, SharedExpert::kAlone, sms, network_sms});
+  const bool in_pipelines = q.shape.mtp_depths > 0 && decide::OverlapsPredictionInPipelinesAlone(q.intent.env);
+  exchanges->push_back(
+      {dispatcher, true, delayed, max_span, min_span, SharedExpert::kAlone, sms, network_sms, in_pipelines ? 2 : 0});
 }
 
 // The caller asked for the flex dispatcher and named no backend, and both are installed.

@@ -151,7 +151,7 @@ std::vector<Recompute> RecomputeSets(const ModelShape& shape) {
 }
 
 bool Compatible(const ModelShape& shape, const LayoutSizes& sizes, const Exchange& exchange, const Graphs& graphs) {
-  if (graphs.max_pp > 0 && sizes.pp > graphs.max_pp) return false;
+  if ((graphs.max_pp > 0 && sizes.pp > graphs.max_pp) || sizes.pp < exchange.min_pp) return false;
   const int64_t span = int64_t{sizes.ep} * sizes.etp;
   if ((exchange.max_span > 0 && span > exchange.max_span) || span < exchange.min_span) return false;
   if (!exchange.ep_overlap) return true;

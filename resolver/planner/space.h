@@ -65,6 +65,7 @@ struct Exchange {
   SharedExpert shared_expert = SharedExpert::kAlone;  // excluded by ep_overlap
   // What a flex backend takes, inside an NVLink domain and between several: its buffers hang on it. 0: its default.
   uint16_t num_sms = 0, network_sms = 0;
+  int32_t min_pp = 0;  // PP may not be smaller
 };
 struct Graphs {
   GraphImpl impl = GraphImpl::kNone;

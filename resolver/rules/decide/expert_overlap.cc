@@ -52,6 +52,13 @@ constexpr Row kObstacles[] = {
     {.when = [](D d) { return d.value(K::mtp_num_layers).integer() > 1; },
      .value = false,
      .why = "more than one MTP layer"},
+    {.when =
+         [](D d) {
+           return OverlapsPredictionInPipelinesAlone(d.intent.env) && d.f.pp <= 1 &&
+                  d.value(K::mtp_num_layers).integer() == 1;
+         },
+     .value = false,
+     .why = "before core 0.18 it schedules a prediction layer only in a pipeline"},
     {.when = [](D d) { return d.intent.env.torch.has_value() && !AtLeast(d.intent.env.torch, "2.6.0"); },
      .value = false,
      .why = "needs torch 2.6"},

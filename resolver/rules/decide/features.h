@@ -104,6 +104,11 @@ bool AttentionGraphIsSmall(const Features& features);
 // loongforge/fork.cc).
 inline bool GraphsOfCore15(const Environment& env) { return env.core_release <= 15; }
 
+// Before core 0.18 the EP overlap schedules a prediction layer only in a pipeline (ep-overlap.mtp-needs-pp).
+inline bool OverlapsPredictionInPipelinesAlone(const Environment& env) {
+  return env.core_release == 16 || env.core_release == 17;
+}
+
 // Whether graphs of attention beside EP overlap were seen to spoil gradients (field.graphed-attention-ep-overlap).
 bool OverlapSpoilsAttentionGraph(Precision precision);
 
