@@ -99,7 +99,8 @@ const Rule kRules[] = {
      .needs = "recompute_num_layers belongs to full recompute, which the overlap excludes",
      .fix =
          [](F f) {
-           Patch patch = {Assign(K::recompute_num_layers, Value()), Assign(K::recompute_method, Value())};
+           Patch patch = {Assign(K::recompute_num_layers, Value())};
+           if (f.set(K::recompute_method)) patch.push_back(Assign(K::recompute_method, Value()));
            if (f.is(K::recompute_granularity, "full")) patch.push_back(Assign(K::recompute_granularity, "selective"));
            return std::vector<Patch>{patch};
          }},
