@@ -5,12 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/estimate/estimate.h"
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/given_knobs.h"
 #include "resolver/layouts/layout_search.h"
 #include "resolver/layouts/weigh_executions.h"
 #include "resolver/pipeline/resolve.h"
+#include "resolver/planner/caution.h"
 #include "resolver/planner/search.h"
 #include "resolver/rules/decide/features.h"
 
@@ -140,10 +143,12 @@ absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnap
   return absl::OkStatus();
 }
 
-// Takes a faster execution in the plan's place. What evidence says of speed is no reason for what does not fit.
-absl::Status TakeFaster(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
+// Takes a faster execution in the plan's place, of those that fill no more than the first of the rooms that anything
+// fits. What evidence says of speed is no reason for what does not fit.
+absl::Status TakeFaster(const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
+                        absl::Span<const double> rooms, ResolvedPlan* plan) {
   for (const bool by_evidence : {true, false}) {
-    for (const double room : kRooms) {
+    for (const double room : rooms) {
       ExecutionSearch search{.by_evidence = by_evidence};
       FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(intent, evidence, room, &search, plan));
       FLIGHTPLAN_RETURN_IF_ERROR(WeighDispatchers(intent, evidence, room, &search, plan));
@@ -154,12 +159,36 @@ absl::Status TakeFaster(const NormalizedIntent& intent, const EvidenceSnapshot& 
   return absl::OkStatus();
 }
 
+// What its step counts for, by the room that it leaves.
+double RankedUs(const ResolvedPlan& plan) {
+  const double capacity = MemoryOf(plan.intent.gpu).capacity;
+  const Caution* const caution = capacity > 0 ? MemoryCaution(MostMemory(plan) / capacity) : nullptr;
+  return plan.step_us() * (caution == nullptr ? 1 : 1 + caution->ratio);
+}
+
+// Where the plan leaves no room for the forecast's error, what leaves less may be so much faster that it counts for
+// less.
+absl::Status TakeFuller(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
+  const double capacity = MemoryOf(intent.gpu).capacity;
+  if (!Launchable(*plan) || capacity <= 0) return absl::OkStatus();
+  for (const double room : kRooms) {
+    const double filled = MostMemory(*plan) / capacity;
+    if (filled <= kRoom || filled >= room) continue;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan fuller, Resolve(intent, evidence));
+    if (NothingToWeigh(fuller)) continue;
+    FLIGHTPLAN_RETURN_IF_ERROR(TakeFaster(intent, evidence, {&room, 1}, &fuller));
+    if (Launchable(fuller) && RankedUs(fuller) < RankedUs(*plan) * (1 - kAsFast)) *plan = std::move(fuller);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<ResolvedPlan> ExecuteLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
   absl::StatusOr<ResolvedPlan> plan = Resolve(intent, evidence);
   if (plan.ok() && !NothingToWeigh(*plan)) {
-    absl::Status status = TakeFaster(intent, evidence, &*plan);
+    absl::Status status = TakeFaster(intent, evidence, kRooms, &*plan);
+    if (status.ok()) status = TakeFuller(intent, evidence, &*plan);
     if (status.ok()) {
       MakeRoomForPairs(kRoom, &*plan);
     } else {
