@@ -11,9 +11,9 @@
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/given_knobs.h"
 #include "resolver/layouts/layout_search.h"
+#include "resolver/layouts/plan_cautions.h"
 #include "resolver/layouts/weigh_executions.h"
 #include "resolver/pipeline/resolve.h"
-#include "resolver/planner/caution.h"
 #include "resolver/planner/search.h"
 #include "resolver/rules/decide/features.h"
 
@@ -159,12 +159,7 @@ absl::Status TakeFaster(const NormalizedIntent& intent, const EvidenceSnapshot& 
   return absl::OkStatus();
 }
 
-// What its step counts for, by the room that it leaves.
-double RankedUs(const ResolvedPlan& plan) {
-  const double capacity = MemoryOf(plan.intent.gpu).capacity;
-  const Caution* const caution = capacity > 0 ? MemoryCaution(MostMemory(plan) / capacity) : nullptr;
-  return plan.step_us() * (caution == nullptr ? 1 : 1 + caution->ratio);
-}
+double RankedUs(const ResolvedPlan& plan) { return plan.step_us() * (1 + CautionsOf(plan, /*memory=*/true).ratio()); }
 
 // Where the plan leaves no room for the forecast's error, what leaves less may be so much faster that it counts for
 // less.

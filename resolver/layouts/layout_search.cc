@@ -17,6 +17,7 @@
 #include "resolver/estimate/estimate.h"
 #include "resolver/estimate/probe_outlook.h"
 #include "resolver/layouts/execution_space.h"
+#include "resolver/layouts/plan_cautions.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/decide.h"
 #include "resolver/rules/decide/features.h"
@@ -139,8 +140,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   q.work = &s->work;
   q.rates = RatesFor(s->intent);
   q.memory = MemoryOf(s->intent.gpu);
-  q.caution = {s->intent.model.is_moe(), s->intent.gpu_count, s->intent.workload.seq_length,
-               q.memory.device.nvlink_domain_gpus};
+  q.caution = CautionContextOf(s->intent);
   q.layout.gpus = s->intent.gpu_count;
   q.layout.global_batch_size = s->intent.workload.global_batch_size;
   q.layout.seq_length = s->intent.workload.seq_length;

@@ -15,6 +15,7 @@
 #include "resolver/derive/pipeline.h"
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/given_knobs.h"
+#include "resolver/layouts/plan_cautions.h"
 #include "resolver/layouts/resolve_layout.h"
 #include "resolver/layouts/search_work.h"
 #include "resolver/pipeline/resolve.h"
@@ -107,18 +108,10 @@ absl::StatusOr<ResolvedPlan> AnswerOne(const NormalizedIntent& question, const L
   return best;
 }
 
-const Caution* MemoryCautionOf(const ResolvedPlan& plan, const LayoutSearch& search) {
-  const double capacity = search.question.memory.capacity;
-  return capacity > 0 ? MemoryCaution(MostMemory(plan) / capacity) : nullptr;
-}
-
-PlanAnswer Answered(const LayoutSizes& sizes, ResolvedPlan plan, const LayoutSearch& search) {
+PlanAnswer Answered(const LayoutSizes& sizes, ResolvedPlan plan) {
   if (plan.step == nullptr) return {sizes, std::move(plan), {}};
-  CautionContext context = *search.question.caution;
-  context.memory = MemoryCautionOf(plan, search);
-  const PlannedStep& step = *plan.step;
-  const Candidate executed = CandidateOf(plan.decided.config, plan.env, step.model.shape(), step.stages);
-  return {sizes, std::move(plan), CautionsOf(sizes, executed, context)};
+  const Cautions cautions = CautionsOf(plan, /*memory=*/true);
+  return {sizes, std::move(plan), cautions};
 }
 
 // A plan that stands for others says which: as alternatives of the size in which they differ.
@@ -183,7 +176,7 @@ absl::Status AnswerEach(const NormalizedIntent& question, const LayoutSearch& se
     if (answers->cut) break;
     FLIGHTPLAN_RETURN_IF_ERROR(best.status());
     if (Launchable(*best)) {
-      answers->plans.push_back(Answered(plan.sizes, *std::move(best), search));
+      answers->plans.push_back(Answered(plan.sizes, *std::move(best)));
     } else if (answers->refused++ == 0) {
       answers->first_refusal = ErrorsBesideMemory(*best);
     }
@@ -224,7 +217,7 @@ void Rank(const LayoutSearch& search, PlanAnswers* answers) {
   answers->plans.clear();
   std::stable_sort(plans.begin(), plans.end(), better);
   const auto memory = [&](const PlanAnswer& plan) {
-    const Caution* const caution = MemoryCautionOf(plan.plan, search);
+    const Caution* const caution = MemoryCautionOf(plan.plan);
     return caution == nullptr ? 0 : caution->ratio;
   };
   // One plan stands for those of its mapping that a forecast cannot tell from it.

@@ -13,6 +13,7 @@
 #include "resolver/layouts/execute_layout.h"
 #include "resolver/layouts/given_knobs.h"
 #include "resolver/layouts/layout_search.h"
+#include "resolver/layouts/plan_cautions.h"
 #include "resolver/layouts/search_work.h"
 #include "resolver/layouts/virtual_stages.h"
 #include "resolver/pipeline/resolve.h"
@@ -48,10 +49,14 @@ StagedPlan& FewestStagesOfTheFastest(std::vector<StagedPlan>& plans) {
   return *best;
 }
 
+double CautionOf(const ResolvedPlan& plan) {
+  return plan.step == nullptr ? 1 : 1 + CautionsOf(plan, /*memory=*/false).ratio();
+}
+
 // Adds what can be launched of these numbers to the plans, those that are not among `tried` yet.
-absl::Status ExecuteStages(const std::vector<int64_t>& counts, const VirtualStageSearch& search,
-                           const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
-                           std::vector<int64_t>* tried, std::vector<StagedPlan>* plans) {
+absl::Status ExecuteStages(const std::vector<int64_t>& counts, const NormalizedIntent& intent,
+                           const EvidenceSnapshot& evidence, std::vector<int64_t>* tried,
+                           std::vector<StagedPlan>* plans) {
   for (const int64_t stages : counts) {
     if (plans->size() == kMostStageCounts) break;
     if (std::find(tried->begin(), tried->end(), stages) != tried->end()) continue;
@@ -61,7 +66,7 @@ absl::Status ExecuteStages(const std::vector<int64_t>& counts, const VirtualStag
     NormalizedIntent asked = intent;
     asked.layout.virtual_pipeline_model_parallel_size = stages;
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, ExecuteLayout(asked, evidence));
-    const double caution = search.CautionOf(plan);
+    const double caution = CautionOf(plan);
     if (Launchable(plan)) plans->push_back({std::move(plan), stages, caution});
   }
   return absl::OkStatus();
@@ -74,16 +79,15 @@ bool PaysForRoom(const ResolvedPlan& plan) {
 
 // A pipeline without virtual stages needs the least memory. The decisions hold for enough what the search's room leaves
 // out, so it is looked at where the best of the others pays for room.
-absl::Status ExecuteWithout(const VirtualStageSearch& search, const NormalizedIntent& intent,
-                            const EvidenceSnapshot& evidence, std::vector<int64_t>* tried,
-                            std::vector<StagedPlan>* plans) {
+absl::Status ExecuteWithout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
+                            std::vector<int64_t>* tried, std::vector<StagedPlan>* plans) {
   if (!PaysForRoom(FewestStagesOfTheFastest(*plans).plan)) return absl::OkStatus();
   if (std::find(tried->begin(), tried->end(), 1) != tried->end()) return absl::OkStatus();
   tried->push_back(1);
   NormalizedIntent asked = intent;
   asked.layout.virtual_pipeline_model_parallel_size = 1;
   FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, ExecuteLayout(asked, evidence));
-  const double caution = search.CautionOf(plan);
+  const double caution = CautionOf(plan);
   if (Launchable(plan)) plans->push_back({std::move(plan), 1, caution});
   return absl::OkStatus();
 }
@@ -98,7 +102,7 @@ absl::Status ExecuteFuller(const NormalizedIntent& intent, const EvidenceSnapsho
                            std::vector<int64_t>* tried, std::vector<StagedPlan>* plans) {
   const ResolvedPlan& best = FewestStagesOfTheFastest(*plans).plan;
   if (!LeavesNoRoom(best)) return absl::OkStatus();
-  return ExecuteStages(search->AsIn(best, /*leave_room=*/false), *search, intent, evidence, tried, plans);
+  return ExecuteStages(search->AsIn(best, /*leave_room=*/false), intent, evidence, tried, plans);
 }
 
 GivenKnobs WeighedKnobs(const ResolvedPlan& plan) {
@@ -138,20 +142,19 @@ GivenKnobs WithDecided(const ResolvedPlan& plan, absl::Span<const Knob> of, Give
 
 // Takes `tried` in the place of a plan with as many virtual stages, where it is faster and leaves as much room, or
 // `full`, where none need be left.
-void TakeShared(const GivenKnobs& given, const VirtualStageSearch& search, bool full, ResolvedPlan tried,
-                StagedPlan* own) {
+void TakeShared(const GivenKnobs& given, bool full, ResolvedPlan tried, StagedPlan* own) {
   if (tried.step == nullptr || !Launchable(tried) || tried.step_us() >= own->plan.step_us()) return;
   if (!full && LeavesNoRoom(tried) && MostMemory(tried) > MostMemory(own->plan)) return;
   TellAsDecided(own->plan, given, &tried);
   own->plan = std::move(tried);
-  own->caution = search.CautionOf(own->plan);
+  own->caution = CautionOf(own->plan);
 }
 
 // How the best number of virtual stages is executed holds at the others, too, where their own gain was a little short
 // of it, or their decisions, one after the other, came out otherwise: else the word that is given back would find
 // another number. As it is, and with what hangs on the memory of each weighed again.
-absl::Status ShareExecution(const VirtualStageSearch& search, const NormalizedIntent& intent,
-                            const EvidenceSnapshot& evidence, std::vector<StagedPlan>* plans) {
+absl::Status ShareExecution(const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
+                            std::vector<StagedPlan>* plans) {
   const ResolvedPlan& best = FewestStagesOfTheFastest(*plans).plan;
   const bool full = LeavesNoRoom(best);  // its decisions held it for enough; others with their own may pay for room
   const GivenKnobs exchange = WithDecided(best, kExchange, {});
@@ -168,11 +171,11 @@ absl::Status ShareExecution(const VirtualStageSearch& search, const NormalizedIn
     GiveKnobs(all, &alike);
     const bool other_exchange = !std::all_of(exchange.begin(), exchange.end(), has(own.plan));
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(alike), evidence));
-    TakeShared(all, search, full, std::move(tried), &own);
+    TakeShared(all, full, std::move(tried), &own);
     if (!other_exchange) continue;
     GiveKnobs(exchange, &asked);
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan weighed, ExecuteLayout(asked, evidence));
-    TakeShared(exchange, search, full, std::move(weighed), &own);
+    TakeShared(exchange, full, std::move(weighed), &own);
   }
   return absl::OkStatus();
 }
@@ -206,22 +209,22 @@ absl::StatusOr<ResolvedPlan> Resolved(const NormalizedIntent& intent, const Evid
   std::vector<int64_t> tried;
   // The first that can be launched says how the others are executed.
   for (size_t i = 0; i < counts.size() && plans.empty(); ++i) {
-    FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages({counts[i]}, search, intent, evidence, &tried, &plans));
+    FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages({counts[i]}, intent, evidence, &tried, &plans));
   }
   if (plans.empty()) {
     absl::StatusOr<ResolvedPlan> plain = ExecuteLayout(intent, evidence);
     // A number may fit with what this one puts on the host.
     if (!plain.ok() || !Launchable(*plain) || !PaysForRoom(*plain)) return plain;
     tried.push_back(1);
-    FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(*plain), search, intent, evidence, &tried, &plans));
+    FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(*plain), intent, evidence, &tried, &plans));
     if (plans.empty()) return plain;
-    const double caution = search.CautionOf(*plain);
+    const double caution = CautionOf(*plain);
     plans.insert(plans.begin(), {*std::move(plain), 1, caution});
   }
-  FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(plans.front().plan), search, intent, evidence, &tried, &plans));
-  FLIGHTPLAN_RETURN_IF_ERROR(ExecuteWithout(search, intent, evidence, &tried, &plans));
+  FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(plans.front().plan), intent, evidence, &tried, &plans));
+  FLIGHTPLAN_RETURN_IF_ERROR(ExecuteWithout(intent, evidence, &tried, &plans));
   FLIGHTPLAN_RETURN_IF_ERROR(ExecuteFuller(intent, evidence, &search, &tried, &plans));
-  FLIGHTPLAN_RETURN_IF_ERROR(ShareExecution(search, intent, evidence, &plans));
+  FLIGHTPLAN_RETURN_IF_ERROR(ShareExecution(intent, evidence, &plans));
   ResolvedPlan best = std::move(FewestStagesOfTheFastest(plans).plan);
   MarkDecided(K::virtual_pipeline_model_parallel_size, kLayoutDecision, kLeftOpen, &best);
   if (bring_up) SayStages(kNoPlainPipeline, &best);

@@ -9,7 +9,6 @@
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/layout_search.h"
 #include "resolver/layouts/search_work.h"
-#include "resolver/planner/caution.h"
 
 namespace flightplan {
 namespace {
@@ -94,13 +93,6 @@ std::vector<int64_t> VirtualStageSearch::AsIn(const ResolvedPlan& plan, bool lea
     };
   }
   return Ranked(as, leave_room);
-}
-
-double VirtualStageSearch::CautionOf(const ResolvedPlan& plan) const {
-  if (plan.step == nullptr) return 1;
-  const Candidate c = CandidateOf(plan.decided.config, plan.env, search_.shape, plan.step->stages);
-  const LayoutSizes sizes{c.tp, c.pp, c.vpp, c.cp, c.ep, c.etp, c.micro_batch_size};
-  return 1 + CautionsOf(sizes, c, *search_.question.caution).ratio();
 }
 
 std::vector<int64_t> VirtualStageSearch::Ranked(const Candidate& as, bool leave_room) {

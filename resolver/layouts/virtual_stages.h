@@ -30,9 +30,6 @@ class VirtualStageSearch {
   std::vector<int64_t> AsDecided();
   std::vector<int64_t> AsIn(const ResolvedPlan& plan, bool leave_room = true);
 
-  // What the step of a plan of the question counts for in a ranking (planner/caution.h).
-  double CautionOf(const ResolvedPlan& plan) const;
-
  private:
   std::vector<int64_t> Ranked(const Candidate& as, bool leave_room);
   bool open_ = false;

@@ -1,0 +1,25 @@
+#include "resolver/layouts/plan_cautions.h"
+
+#include "resolver/estimate/estimate.h"
+
+namespace flightplan {
+
+CautionContext CautionContextOf(const NormalizedIntent& intent) {
+  return {intent.model.is_moe(), intent.gpu_count, intent.workload.seq_length,
+          MemoryOf(intent.gpu).device.nvlink_domain_gpus};
+}
+
+const Caution* MemoryCautionOf(const ResolvedPlan& plan) {
+  const double capacity = MemoryOf(plan.intent.gpu).capacity;
+  return capacity > 0 ? MemoryCaution(MostMemory(plan) / capacity) : nullptr;
+}
+
+Cautions CautionsOf(const ResolvedPlan& plan, bool memory) {
+  const PlannedStep& step = *plan.step;
+  const Candidate c = CandidateOf(plan.decided.config, plan.env, step.model.shape(), step.stages);
+  CautionContext context = CautionContextOf(plan.intent);
+  if (memory) context.memory = MemoryCautionOf(plan);
+  return CautionsOf({c.tp, c.pp, c.vpp, c.cp, c.ep, c.etp, c.micro_batch_size}, c, context);
+}
+
+}  // namespace flightplan
