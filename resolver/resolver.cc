@@ -35,6 +35,7 @@
 #include "resolver/layouts/open_layout.h"
 #include "resolver/layouts/plan_layouts.h"
 #include "resolver/layouts/resolve_layout.h"
+#include "resolver/layouts/weigh_executions.h"
 #include "resolver/normalize/canonical_bytes.h"
 #include "resolver/normalize/judge_request.h"
 #include "resolver/normalize/knobs_message.h"
@@ -191,7 +192,7 @@ ConfigAnswer Resolver::Answer(const v1::ResolveConfigRequest& request, const Evi
   };
   VetFixes(again, plan);
   if (full) {
-    Advise(plan);
+    Advise(plan, [plan](AbSuggestion* ab) { return MakeRoomForPair(*plan, ab); });
     if (std::optional<Finding> package = FindNextPackage(again, *plan))
       plan->run.findings.push_back(*std::move(package));
   }

@@ -60,23 +60,31 @@ class OtherVariables {
 // Makes the other run of each pair ready, and takes away the pairs whose other run would not start beside the rest of
 // the plan: nobody need make them, and what was left to them stays as decided. Beside a plan that does not start itself
 // there is nothing to compare.
-void CompletePairs(ResolvedPlan* plan) {
+void CompletePairs(const MakeRoom& make_room, ResolvedPlan* plan) {
   std::vector<AbSuggestion>& pairs = plan->decided.ab_suggestions;
   if (!Launchable(*plan)) pairs.clear();
   if (pairs.empty()) return;
   const OtherVariables variables(*plan);
   const double capacity = MemoryOf(plan->intent.gpu).capacity;
+  // What goes with the change by itself may take a little more.
+  const double room = std::max(kRoom * capacity, MostMemory(*plan));
   std::erase_if(pairs, [&](AbSuggestion& ab) {
-    const Config other = With(plan->decided.config, ChangesOf(ab));
+    Config other = With(plan->decided.config, ChangesOf(ab));
     Environment env = plan->env;
-    env.vars = ab.env = variables.Of(other);
-    // What goes with the change by itself may take a little more.
-    const auto fits = [&](const StepModel& model) {
-      const MemoryForecast then = model.Memory(other, env, model.Stages(other));
-      return capacity <= 0 || then.fullest.total.value <= std::max(kRoom * capacity, MostMemory(*plan));
+    env.vars = variables.Of(other);
+    const auto fits = [&] {
+      if (plan->step == nullptr || capacity <= 0) return true;
+      const StepModel& model = plan->step->model;
+      return model.Memory(other, env, model.Stages(other)).fullest.total.value <= room;
     };
-    const bool starts = (plan->step == nullptr || fits(plan->step->model)) &&
-                        MayBeSuggested(WriteForTarget(other, env), env, plan->run.found, plan->run.findings);
+    bool starts = fits();
+    if (!starts && make_room(&ab)) {
+      other = With(plan->decided.config, ChangesOf(ab));
+      env.vars = variables.Of(other);
+      starts = fits();
+    }
+    ab.env = env.vars;
+    starts = starts && MayBeSuggested(WriteForTarget(other, env), env, plan->run.found, plan->run.findings);
     for (Decision& decision : plan->decided.decisions) {
       if (!starts && decision.knob == ab.knob && decision.env_var.empty()) decision.needs_ab = false;
     }
@@ -86,8 +94,8 @@ void CompletePairs(ResolvedPlan* plan) {
 
 }  // namespace
 
-void Advise(ResolvedPlan* plan) {
-  CompletePairs(plan);
+void Advise(ResolvedPlan* plan, const MakeRoom& make_room) {
+  CompletePairs(make_room, plan);
   if (plan->step == nullptr) return;
   const PlannedStep& at = *plan->step;
   const PlanForecast forecast{

@@ -184,11 +184,7 @@ absl::StatusOr<ResolvedPlan> ExecuteLayout(const NormalizedIntent& intent, const
   if (plan.ok() && !NothingToWeigh(*plan)) {
     absl::Status status = TakeFaster(intent, evidence, kRooms, &*plan);
     if (status.ok()) status = TakeFuller(intent, evidence, &*plan);
-    if (status.ok()) {
-      MakeRoomForPairs(kRoom, &*plan);
-    } else {
-      plan = std::move(status);
-    }
+    if (!status.ok()) plan = std::move(status);
   }
   return plan;  // the one return: the plan is made where the caller has it
 }

@@ -269,31 +269,21 @@ GivenKnobs ChangesBeside(Knob knob, const Candidate& candidate, const ResolvedPl
 
 }  // namespace
 
-void MakeRoomForPairs(double room, ResolvedPlan* plan) {
-  if (!Launchable(*plan)) return;
-  std::optional<ExecutionSearch> prepared;
-  for (AbSuggestion& ab : plan->decided.ab_suggestions) {
-    if (ab.knob != K::overlap_moe_expert_parallel_comm && ab.knob != K::cuda_graph_impl) continue;
-    if (!prepared.has_value()) PrepareExecutions(*plan, room, &prepared.emplace());
-    ExecutionSearch& search = *prepared;
-    const Candidate& base = search.base;
-    search.question.execution = search.all;
-    KeepOthers(base, ab.knob, &search.question.execution);
-    if (search.question.execution.size() == 0) continue;
-    SearchQuestion as_it_is = search.question;
-    as_it_is.execution.recomputes = {{base.recompute, base.recompute_modules, base.offload_layers}};
-    as_it_is.execution.optimizer_offloads = {base.optimizer_offload};
-    const auto fits = [&](const SearchQuestion& question) {
-      return SearchExecutions(question, search.sizes, plan->step->stages, std::numeric_limits<double>::max());
-    };
-    if (fits(as_it_is).has_value()) continue;
-    const std::optional<FoundPlan> found = fits(search.question);
-    if (!found.has_value()) continue;
-    for (auto& [knob, value] : ChangesBeside(ab.knob, found->candidate, *plan)) {
-      std::erase_if(ab.companions, [&](const auto& companion) { return companion.first == knob; });
-      ab.companions.emplace_back(knob, std::move(value));
-    }
+bool MakeRoomForPair(const ResolvedPlan& plan, AbSuggestion* ab) {
+  const bool weighed = ab->knob == K::overlap_moe_expert_parallel_comm || ab->knob == K::cuda_graph_impl;
+  if (!weighed || plan.step == nullptr) return false;
+  ExecutionSearch search;
+  PrepareExecutions(plan, kRoom, &search);
+  KeepOthers(search.base, ab->knob, &search.question.execution);
+  if (search.question.execution.size() == 0) return false;
+  const std::optional<FoundPlan> found =
+      SearchExecutions(search.question, search.sizes, plan.step->stages, std::numeric_limits<double>::max());
+  if (!found.has_value()) return false;
+  for (auto& [knob, value] : ChangesBeside(ab->knob, found->candidate, plan)) {
+    std::erase_if(ab->companions, [&](const auto& companion) { return companion.first == knob; });
+    ab->companions.emplace_back(knob, std::move(value));
   }
+  return true;
 }
 
 absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,

@@ -54,8 +54,8 @@ void TakeExecution(const GivenKnobs& given, ResolvedPlan&& tried, ResolvedPlan* 
 absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                              ExecutionSearch* search, ResolvedPlan* plan);
 
-// Gives the other side of each A/B of the EP overlap and of the graphs the recompute and offload that make room for it,
-// where it has none as the plan is. `room`: as PrepareExecutions takes it.
-void MakeRoomForPairs(double room, ResolvedPlan* plan);
+// Gives the other side of an A/B of the EP overlap or of the graphs the recompute and offload that make room for it;
+// false: nothing does.
+bool MakeRoomForPair(const ResolvedPlan& plan, AbSuggestion* ab);
 
 }  // namespace flightplan
