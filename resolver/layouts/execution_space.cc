@@ -180,16 +180,10 @@ std::vector<Graphs> GraphsOf(const Asked& q) {
   return graphs;
 }
 
-// Modules that FP8 keeps out of the recompute (rules/core/recompute.cc).
-uint16_t NeverInFp8(const Asked& q) {
-  if (!q.config.Get(K::fp8).truthy()) return 0;
-  const bool delayed = q.config.Get(K::fp8_recipe).text() == "delayed";
-  return delayed || !AtLeast(q.intent.env.te, "2.6.0") ? kDropMoeAct | kDropLayernorm : 0;
-}
-
 std::vector<Recompute> RecomputesOf(const Asked& q) {
   std::vector<Recompute> sets = RecomputeSets(q.shape);
-  const uint16_t never = NeverInFp8(q) | (q.takes.layernorm_recompute ? 0 : kDropLayernorm);
+  const unsigned never = decide::NeverRecomputedInFp8(q.config, q.intent.env) |
+                         (q.takes.layernorm_recompute ? 0U : unsigned{kDropLayernorm});
   std::erase_if(sets, [never](const Recompute& set) { return (set.modules & never) != 0; });
   if (q.Pinned(K::recompute_granularity)) {
     // Who says "selective" alone leaves open what is computed again.

@@ -41,6 +41,16 @@ TEST(Recompute, PipelinesOfLatentAttentionComputeItsUpProjectionsAgain) {
   EXPECT_TRUE(Plan(intent).config.Get(Knob::recompute_granularity).is_none());
 }
 
+// Upstream refuses them in FP8 below Transformer Engine 2.6 (recompute.fp8-te-2.6).
+TEST(Recompute, LeavesOutOfFp8WhatAnOldTransformerEngineRefuses) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 64, {.ep = 16}, 512);
+  intent.workload.seq_length = 8192;
+  intent.workload.precision = Precision::kFp8Tensorwise;
+  EXPECT_EQ(Plan(intent).config.Get(Knob::recompute_modules), Value(Value::List{"moe_act", "layernorm"}));
+  intent.env.te = Version::Parse("2.4.0");
+  EXPECT_EQ(Plan(intent).config.Get(Knob::recompute_modules), Value(Value::List{"moe"}));
+}
+
 // Every recipe that can be asked for, in the format that it is used in.
 TEST(Precision, IsSpelledByTheTableOfRecipes) {
   NormalizedIntent intent = Intent("qwen3-30b-a3b", "gb200", 16, {.ep = 8}, 512);

@@ -185,6 +185,12 @@ bool OverlapSpoilsAttentionGraph(Precision precision) {
   return precision == Precision::kBf16 || precision == Precision::kFp16;
 }
 
+unsigned NeverRecomputedInFp8(const Config& config, const Environment& env) {
+  if (!config.Get(Knob::fp8).truthy()) return 0;
+  const bool delayed = config.Get(Knob::fp8_recipe).text() == "delayed";
+  return delayed || !AtLeast(env.te, "2.6.0") ? kDropMoeAct | kDropLayernorm : 0;
+}
+
 Features ExtractFeatures(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, const Config& config) {
   Features f;
   ExtractLayout(intent, config, &f);

@@ -112,6 +112,9 @@ inline bool OverlapsPredictionInPipelinesAlone(const Environment& env) {
 // Whether graphs of attention beside EP overlap were seen to spoil gradients (field.graphed-attention-ep-overlap).
 bool OverlapSpoilsAttentionGraph(Precision precision);
 
+// Bits of RecomputeModule that FP8 keeps out of the recompute (rules/core/recompute.cc).
+unsigned NeverRecomputedInFp8(const Config& config, const Environment& env);
+
 // Whether pipelines of this model compute the up projections of latent attention again even where they fit without, as
 // published recipes do. What trains adapters alone keeps little to begin with.
 bool UpProjectionIsHabit(const NormalizedIntent& intent, const Candidate& candidate);

@@ -65,9 +65,9 @@ std::vector<Step> StepsFor(const Deliberation& d, bool overlap, bool paired) {
   std::vector<Step> steps;
   if (f.mla) steps.push_back({kDropMlaUpProj | (dense_layers ? unsigned{kDropMlp} : 0u)});
   const bool norms = LimitsOfProvider(d.config(), d.intent.env).layernorm_recompute;
-  if (f.moe && f.precision != Precision::kFp8Delayed) {
-    steps.push_back({kDropMoeAct | (norms ? unsigned{kDropLayernorm} : 0u)});
-  }
+  const unsigned small =
+      (kDropMoeAct | (norms ? unsigned{kDropLayernorm} : 0u)) & ~NeverRecomputedInFp8(d.config(), d.intent.env);
+  if (f.moe && small != 0) steps.push_back({small});
   if (f.shared_expert && !d.on(K::moe_shared_expert_overlap)) steps.push_back({kDropSharedExperts});
   if (paired) {
     steps.push_back({kDropOverlapExperts, kDropMoeAct | kDropSharedExperts});
