@@ -279,9 +279,9 @@ bool MakeRoomForPair(const ResolvedPlan& plan, AbSuggestion* ab) {
   const std::optional<FoundPlan> found =
       SearchExecutions(search.question, search.sizes, plan.step->stages, std::numeric_limits<double>::max());
   if (!found.has_value()) return false;
-  for (auto& [knob, value] : ChangesBeside(ab->knob, found->candidate, plan)) {
-    std::erase_if(ab->companions, [&](const auto& companion) { return companion.first == knob; });
-    ab->companions.emplace_back(knob, std::move(value));
+  for (auto& change : ChangesBeside(ab->knob, found->candidate, plan)) {
+    std::erase_if(ab->companions, [&](const auto& companion) { return companion.first == change.first; });
+    ab->companions.push_back(std::move(change));
   }
   return true;
 }
