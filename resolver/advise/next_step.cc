@@ -263,10 +263,14 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
 }
 
 void ExpectFromForecast(const StepModel& model, const PlanForecast& plan, AbSuggestion* ab) {
-  if (ab->expected != 0 || ab->low != 0 || ab->high != 0) return;
+  if (ab->expected != 0) return;
   const auto then = ForecastWith(model, plan, ChangesOf(*ab));
   if (!then.has_value()) return;
   const StepEffect effect = EffectOf(plan.step, *then);
+  if (ab->low != 0 || ab->high != 0) {
+    ab->expected = std::clamp(effect.change, ab->low, ab->high);
+    return;
+  }
   ab->expected = effect.change;
   ab->low = effect.low;
   ab->high = effect.high;

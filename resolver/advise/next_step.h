@@ -22,7 +22,8 @@ struct NextStep {
 std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepModel& model, const PlanForecast& plan,
                                      const StepOutlook& outlook);
 
-// The expected effect of an A/B run from the forecast, where the evidence has none.
+// The expected effect of an A/B run from the forecast, where the evidence has none; where it has an interval alone, the
+// forecast's within that.
 void ExpectFromForecast(const StepModel& model, const PlanForecast& plan, AbSuggestion* ab);
 
 }  // namespace flightplan
