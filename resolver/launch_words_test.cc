@@ -80,6 +80,23 @@ TEST(LaunchWords, ALaunchWithoutWhatItStartsFromWillNotRun) {
   EXPECT_EQ(MissingIn(no_data), Ids({"start.data"}));
 }
 
+// A word that cannot be read is one fault; who shortens a choice is told the one that it is short for.
+TEST(LaunchWords, WhatIsWrittenWrongIsNotMissing) {
+  const v1::ValidateConfigResponse answer =
+      JudgedLaunch("--mock-data --train-iters ten --lr abc --tokenizer-type HFTokenizer --cuda-graph-impl te");
+  EXPECT_TRUE(MissingIn(answer).empty());
+  std::set<std::string> offered;
+  int refused = 0;
+  for (const v1::Finding& finding : answer.findings()) {
+    if (finding.rule_id() == "mlm.argparse") ++refused;
+    for (const v1::Fix& fix : finding.fixes()) {
+      for (const v1::KnobSetting& knob : fix.knobs()) offered.insert(knob.value().string_value());
+    }
+  }
+  EXPECT_EQ(refused, 4);
+  EXPECT_EQ(offered, (std::set<std::string>{"HuggingFaceTokenizer", "transformer_engine"}));
+}
+
 TEST(LaunchWords, WhatAVariableMayHoldIsNotMissing) {
   using Ids = std::set<std::string>;
   EXPECT_EQ(MissingIn(JudgedLaunch("--lr $LR --tokenizer-type ${TOKENIZER:?which} --train-iters $N --data-path $DATA")),

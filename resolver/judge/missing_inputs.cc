@@ -1,8 +1,13 @@
 #include "resolver/judge/missing_inputs.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/types/span.h"
 #include "resolver/plan/stack.h"
 #include "resolver/stacks/input_format.h"
@@ -53,6 +58,14 @@ bool IsWhole(const Reading& reading, const Environment& env) {
   return shown(K::hidden_size) && (shown(K::num_layers) || shown(K::hybrid_layer_pattern));
 }
 
+// A value was given and could not be read ("--lr abc"): that is said of it.
+bool IsUnread(const Reading& reading, K knob) {
+  const std::string flag = absl::StrCat("--", absl::StrReplaceAll(Name(knob), {{"_", "-"}}), " ");
+  const std::vector<ParseFinding>& findings = reading.parsed.findings;
+  return std::any_of(findings.begin(), findings.end(),
+                     [&](const ParseFinding& parse) { return absl::StartsWith(parse.finding.seen, flag); });
+}
+
 }  // namespace
 
 std::vector<Finding> MissingInputs(const Reading& reading, const Environment& env, const Config& config) {
@@ -61,7 +74,7 @@ std::vector<Finding> MissingInputs(const Reading& reading, const Environment& en
   for (const Input& input : kInputs) {
     bool there = input.rule_id == "start.data" && reading.knowledge.own_loss;  // it brings its data, too
     for (const K knob : input.knobs) {
-      there = there || config.Get(knob).truthy() || reading.knowledge.hidden.contains(knob);
+      there = there || config.Get(knob).truthy() || reading.knowledge.hidden.contains(knob) || IsUnread(reading, knob);
     }
     if (there) continue;
     Finding finding;
