@@ -81,6 +81,17 @@ TEST(OpenLayout, TakesWhatLeavesNoRoomWhereItIsMuchFaster) {
 }
 
 // Its virtual stages are its own bars: what a knob would say of them is refused, and fills no list.
+// Core 0.18 does not split sparse attention along the sequence: the layouts that would are faster, and none is
+// accepted.
+TEST(OpenLayout, SplitsNoContextThatTheReleaseDoesNot) {
+  v1::ResolveConfigRequest request = Training("deepseek-v3.2", "h800-sxm", 2048, 16384, 2048);
+  request.mutable_target()->set_framework("ms-swift");
+  request.set_stage(v1::STAGE_TUNE);
+  request.mutable_layout()->set_tensor_model_parallel_size(2);
+  request.mutable_layout()->set_pipeline_model_parallel_size(8);
+  EXPECT_EQ(Resolved(request).outcome(), v1::OUTCOME_RESOLVED);
+}
+
 TEST(OpenLayout, GivesAHybridPatternNoVirtualStages) {
   v1::ResolveConfigRequest request = Training("nemotron-h-8b", "h800-sxm", 256, 4096, 512);
   request.mutable_layout()->set_pipeline_model_parallel_size(2);
