@@ -94,6 +94,9 @@ class Deliberation {
 // The exchange is worth hiding behind computation and nothing decided so far rules that out, or the caller asks for it.
 bool WillOverlapExperts(const Deliberation& d);
 
+// Of the backend "deepep" or "hybridep", unless the caller says; nothing for another.
+void ChooseDispatcherSms(Deliberation& d, absl::string_view backend);
+
 // The topics, in the order in which they run (decide.cc).
 void DecideSizes(Deliberation& d);
 void DecidePrecision(Deliberation& d);

@@ -1,11 +1,10 @@
-// How tokens reach their experts: all-to-all, DeepEP or HybridEP, and with how many SMs.
+// How tokens reach their experts: all-to-all, DeepEP or HybridEP.
 #include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "resolver/evidence/probe_evidence.h"
 #include "resolver/rules/decide/decide.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
@@ -205,55 +204,6 @@ void CheckBackend(Deliberation& d) {
                     std::move(fixes));
 }
 
-// How many SMs the backend takes by what was published.
-Value PublishedSms(bool hybridep, D d, Why* why) {
-  Value sms(decide::PublishedSms(hybridep, d.f.ep_crosses_domain));
-  if (hybridep && d.f.ep_crosses_domain) {
-    why->reason = "the network is the bound: twice the SMs moved no more of it, and what they leave computes";
-    why->basis = Basis::kMeasured;
-    why->citations = {evidence::kHybridepNetworkSms};
-    return sms;
-  }
-  why->reason = hybridep ? "the count that the performance harness uses; 16 to 32 is the range worth sweeping"
-                         : "DeepEP's default; worth a sweep once dispatch shows in the profile";
-  why->basis = Basis::kRecipes;
-  why->citations = {hybridep ? evidence::kHybridepHarnessSms : evidence::kDeepepDefaultSms, evidence::kDispatcherGuide};
-  return sms;
-}
-
-// The published count, unless a probe tells it from the best.
-Value SmsOf(bool hybridep, const std::optional<SmOutlook>& probed, D d, Why* why) {
-  Value published = PublishedSms(hybridep, d, why);
-  if (!probed.has_value()) return published;
-  const std::string gave =
-      absl::StrCat(probed->emulated ? "an emulated exchange gave" : "was measured", " on ", d.intent.probe->Device());
-  if (probed->low <= published.integer() && published.integer() <= probed->high) {
-    absl::StrAppend(&why->reason, "; by what ", gave, ", ", probed->low, " to ", probed->high, " are alike");
-    return published;
-  }
-  why->reason = absl::StrCat("fitted to what ", gave, ": ", probed->best, " SMs");
-  if (probed->low < probed->high) {
-    absl::StrAppend(&why->reason, "; ", probed->low, " to ", probed->high,
-                    " are alike by it, the range worth sweeping");
-  }
-  why->basis = Basis::kEstimate;
-  why->citations.assign(probed->citations.begin(), probed->citations.end());
-  return Value(probed->best);
-}
-
-void ChooseSms(Deliberation& d, absl::string_view backend) {
-  const bool hybridep = backend == "hybridep";
-  if (!hybridep && backend != "deepep") return;
-  // One knob since 0.19; before, one for each backend.
-  const Knob older = hybridep ? K::moe_hybridep_num_sms : K::moe_deepep_num_sms;
-  if (d.pinned(older) || d.pinned(K::moe_flex_dispatcher_num_sms)) return;
-  std::optional<SmOutlook> probed;
-  if (d.intent.probe != nullptr) probed = d.intent.probe->DispatcherSms(d.intent, d.config());
-  Why why{.rule_id = "decide.dispatcher-sms"};
-  const Value sms = SmsOf(hybridep, probed, d, &why);
-  d.Choose(d.known(K::moe_flex_dispatcher_num_sms) ? K::moe_flex_dispatcher_num_sms : older, sms, std::move(why));
-}
-
 bool OpenOrOn(D d, Knob knob) { return d.open(knob) || d.on(knob); }
 bool OpenOr(D d, Knob knob, absl::string_view text) { return d.open(knob) || d.is(knob, text); }
 
@@ -345,7 +295,7 @@ void KeepDispatcher(Deliberation& d) {
               .basis = Basis::kRecipes,
               .citations = {evidence::kHybridepRecipes}});
     CheckBackend(d);
-    ChooseSms(d, d.value(K::moe_flex_dispatcher_backend).text());
+    ChooseDispatcherSms(d, d.value(K::moe_flex_dispatcher_backend).text());
   } else if (BackendNamed(d)) {
     d.Report(BackendWithoutFlex(d));
   }
@@ -359,7 +309,7 @@ void ActivateBackend(Deliberation& d) {
             .reason = absl::StrCat("moe_flex_dispatcher_backend=", d.value(K::moe_flex_dispatcher_backend).ToText(),
                                    " was asked for, and a backend without the flex dispatcher does nothing")});
   CheckBackend(d);
-  ChooseSms(d, d.value(K::moe_flex_dispatcher_backend).text());
+  ChooseDispatcherSms(d, d.value(K::moe_flex_dispatcher_backend).text());
 }
 
 void ChooseDispatcher(Deliberation& d) {
@@ -376,15 +326,10 @@ void ChooseDispatcher(Deliberation& d) {
   const std::string reason = std::exchange(why.reason, absl::StrCat(backend.text(), ": ", why.reason));
   d.Choose(K::moe_token_dispatcher_type, "flex", std::move(why));
   d.Follow(K::moe_flex_dispatcher_backend, backend, K::moe_token_dispatcher_type, kRule, reason);
-  ChooseSms(d, backend.text());
+  ChooseDispatcherSms(d, backend.text());
 }
 
 }  // namespace
-
-int PublishedSms(bool hybridep, bool crosses_domain) {
-  if (!hybridep) return 20;
-  return crosses_domain ? evidence::kNetworkSms : 32;
-}
 
 void DecideDispatcher(Deliberation& d) {
   if (!d.f.moe) return;
