@@ -164,13 +164,11 @@ double RankedUs(const ResolvedPlan& plan) { return plan.step_us() * (1 + Caution
 // Where the plan leaves no room for the forecast's error, what leaves less may be so much faster that it counts for
 // less.
 absl::Status TakeFuller(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
+  if (!Launchable(*plan)) return absl::OkStatus();
   const double capacity = MemoryOf(intent.gpu).capacity;
-  if (!Launchable(*plan) || capacity <= 0) return absl::OkStatus();
   for (const double room : kRooms) {
-    const double filled = MostMemory(*plan) / capacity;
-    if (filled <= kRoom || filled >= room) continue;
+    if (!LeavesNoRoom(*plan) || MostMemory(*plan) >= room * capacity) continue;
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan fuller, Resolve(intent, evidence));
-    if (NothingToWeigh(fuller)) continue;
     FLIGHTPLAN_RETURN_IF_ERROR(TakeFaster(intent, evidence, {&room, 1}, &fuller));
     if (Launchable(fuller) && RankedUs(fuller) < RankedUs(*plan) * (1 - kAsFast)) *plan = std::move(fuller);
   }

@@ -13,6 +13,9 @@ CautionContext CautionContextOf(const NormalizedIntent& intent);
 // Null: the plan leaves room, or the GPU's memory is not known.
 const Caution* MemoryCautionOf(const ResolvedPlan& plan);
 
+// For the memory forecast's error.
+inline bool LeavesNoRoom(const ResolvedPlan& plan) { return MemoryCautionOf(plan) != nullptr; }
+
 // Of a plan that has a step. `memory`: whether it counts, too.
 Cautions CautionsOf(const ResolvedPlan& plan, bool memory);
 

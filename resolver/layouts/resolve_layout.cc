@@ -9,7 +9,6 @@
 #include "absl/types/span.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
-#include "resolver/estimate/estimate.h"
 #include "resolver/layouts/execute_layout.h"
 #include "resolver/layouts/given_knobs.h"
 #include "resolver/layouts/layout_search.h"
@@ -90,11 +89,6 @@ absl::Status ExecuteWithout(const NormalizedIntent& intent, const EvidenceSnapsh
   const double caution = CautionOf(plan);
   if (Launchable(plan)) plans->push_back({std::move(plan), 1, caution});
   return absl::OkStatus();
-}
-
-bool LeavesNoRoom(const ResolvedPlan& plan) {
-  const double capacity = MemoryOf(plan.intent.gpu).capacity;
-  return capacity > 0 && MostMemory(plan) > kRoom * capacity;
 }
 
 // Where the best leaves no room itself, the others need not.
