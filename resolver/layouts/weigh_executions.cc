@@ -131,15 +131,20 @@ void TakeExecution(const GivenKnobs& given, ResolvedPlan&& tried, ResolvedPlan* 
 
 namespace {
 
-// Takes from the space what `keeps` says of a knob's decision, of the plan's own dispatcher.
-void Keep(const ResolvedPlan& plan, bool (*keeps)(const ResolvedPlan&, Knob), ExecutionSearch* search) {
+// The decision stays as it is while what no evidence speaks of is weighed.
+bool Stands(const ResolvedPlan& plan, Knob knob, bool by_evidence) {
+  return Plainest(plan) || NeedsAb(plan, knob) || (by_evidence && Settled(plan, knob));
+}
+
+// Takes from the space what would change a decision that stands, and the other dispatchers.
+void KeepStanding(const ResolvedPlan& plan, ExecutionSearch* search) {
   const Candidate& base = search->base;
   ExecutionSpace* const space = &search->question.execution;
-  const bool overlap = Plainest(plan) || keeps(plan, K::overlap_moe_expert_parallel_comm);
+  const bool overlap = Stands(plan, K::overlap_moe_expert_parallel_comm, search->by_evidence);
   std::erase_if(space->exchanges, [&](const Exchange& exchange) {
     return exchange.dispatcher != base.dispatcher || (overlap && exchange.ep_overlap != base.ep_overlap);
   });
-  if (Plainest(plan) || keeps(plan, K::cuda_graph_impl)) space->graphs = {search->own_graphs};
+  if (Stands(plan, K::cuda_graph_impl, search->by_evidence)) space->graphs = {search->own_graphs};
 }
 
 // Candidates that may gain so much. A combination of exchange and graphs without one would be refused and left out of
@@ -209,8 +214,7 @@ absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSna
                                std::vector<Knob>* weighed, ExecutionSearch* weighing, ResolvedPlan* plan) {
   ExecutionSearch& search = *weighing;
   PrepareExecutions(*plan, room, &search);
-  if (search.by_evidence) Keep(*plan, Settled, &search);
-  Keep(*plan, NeedsAb, &search);
+  KeepStanding(*plan, &search);
   FLIGHTPLAN_ASSIGN_OR_RETURN(bool taken, TakeBest(intent, evidence, 0, &search, plan));
   if (taken) weighed->clear();
   bool prepared = !taken;  // of the plan as it is
