@@ -124,20 +124,6 @@ std::string Gain(const ResolvedPlan& before, const ResolvedPlan& after, const st
                          after.step_us() / 1e6, values(before.decided.config), before.step_us() / 1e6);
 }
 
-// That nothing is offloaded was weighed, too: the other knobs, given back as words without it, would be answered with
-// an offload that makes the room.
-void TellOffloadLeftOut(const GivenKnobs& given, ResolvedPlan* plan) {
-  constexpr Knob kOffload = K::optimizer_cpu_offload;
-  const bool weighed = std::any_of(given.begin(), given.end(),
-                                   [](const auto& knob) { return knob.first == kOffload && !knob.second.truthy(); });
-  if (!weighed || FindDecision(plan->decided.decisions, kOffload) != nullptr) return;
-  Decision* const decision = DecisionOf(kOffload, plan);
-  decision->rule_id = kExecutionDecision;
-  decision->reason = "weighed together by the forecast: the optimizer's state stays on the GPU";
-  decision->basis = Basis::kEstimate;
-  decision->value = false;
-}
-
 }  // namespace
 
 GivenKnobs ExecutionKnobs(const Candidate& candidate, const Config& config, const NormalizedIntent& intent) {
@@ -194,25 +180,35 @@ void MarkDecided(Knob knob, absl::string_view rule, const std::string& reason, R
   decision->value = plan->run.config.Get(knob);
 }
 
+constexpr char kStaysOnGpu[] = "weighed together by the forecast: the optimizer's state stays on the GPU";
+
 void TellAsDecided(const ResolvedPlan& before, const GivenKnobs& given, ResolvedPlan* plan) {
   const auto same = [&](const auto& knob) { return before.decided.config.Get(knob.first) == knob.second; };
   const bool same_backend = std::all_of(given.begin(), given.end(), [&](const auto& knob) {
     return knob.first != K::moe_flex_dispatcher_backend || same(knob);
   });
   std::vector<Knob> changed;
+  // That nothing is offloaded was weighed, too: the other knobs, given back as words without it, would be answered with
+  // an offload that makes the room.
+  bool offload_left_out = false;
   for (const auto& knob_value : given) {
     const Knob knob = knob_value.first;
     // The reason for a dispatcher is one for its backend.
     if (same(knob_value) && (knob != K::moe_token_dispatcher_type || same_backend)) {
       KeepDecision(before, knob, plan);
-      MarkDecided(knob, plan);
+      const bool off = knob == K::optimizer_cpu_offload && !knob_value.second.truthy();
+      if (off && FindDecision(before.decided.decisions, knob) == nullptr) {
+        offload_left_out = true;
+      } else {
+        MarkDecided(knob, plan);
+      }
     } else {
       changed.push_back(knob);
     }
   }
   const std::string reason = Gain(before, *plan, changed);
   for (Knob knob : changed) MarkDecided(knob, kExecutionDecision, reason, plan);
-  TellOffloadLeftOut(given, plan);
+  if (offload_left_out) MarkDecided(K::optimizer_cpu_offload, kExecutionDecision, kStaysOnGpu, plan);
   plan->intent.pins = before.intent.pins;
   CompleteOtherSides(plan->intent, &plan->decided);
 }
