@@ -7,8 +7,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/types/span.h"
+#include "resolver/catalog/spellings.h"
 #include "resolver/plan/stack.h"
 #include "resolver/stacks/input_format.h"
 
@@ -59,8 +59,8 @@ bool IsWhole(const Reading& reading, const Environment& env) {
 }
 
 // A value was given and could not be read ("--lr abc"): that is said of it.
-bool IsUnread(const Reading& reading, K knob) {
-  const std::string flag = absl::StrCat("--", absl::StrReplaceAll(Name(knob), {{"_", "-"}}), " ");
+bool IsUnread(const Reading& reading, K knob, const Environment& env) {
+  const std::string flag = absl::StrCat(SpellingOf(knob, env), " ");
   const std::vector<ParseFinding>& findings = reading.parsed.findings;
   return std::any_of(findings.begin(), findings.end(),
                      [&](const ParseFinding& parse) { return absl::StartsWith(parse.finding.seen, flag); });
@@ -74,7 +74,8 @@ std::vector<Finding> MissingInputs(const Reading& reading, const Environment& en
   for (const Input& input : kInputs) {
     bool there = input.rule_id == "start.data" && reading.knowledge.own_loss;  // it brings its data, too
     for (const K knob : input.knobs) {
-      there = there || config.Get(knob).truthy() || reading.knowledge.hidden.contains(knob) || IsUnread(reading, knob);
+      there =
+          there || config.Get(knob).truthy() || reading.knowledge.hidden.contains(knob) || IsUnread(reading, knob, env);
     }
     if (there) continue;
     Finding finding;
