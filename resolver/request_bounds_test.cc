@@ -10,6 +10,7 @@
 #include "flightplan/v1/timeline.pb.h"
 #include "resolver/base/utf8.h"
 #include "resolver/plan/knob_value.h"
+#include "resolver/plan/reading.h"
 #include "resolver/resolver.h"
 #include "tests/support/answers.h"
 #include "tests/support/requests.h"
@@ -163,6 +164,27 @@ TEST(RequestBounds, AListOfAFileHasTheBoundOfOneInARequest) {
     request.mutable_file()->set_text("-m deepseek -mr deepseek_v3 -g gb200 -ng 256 --cuda_graph_scope " + list);
     const absl::Status status = TestResolver().ValidateConfig(request, &response);
     EXPECT_EQ(ViolatedFields(status).count("config"), names > kMaxNames ? 1U : 0U) << status;
+  }
+}
+
+// More of them are not looked at one by one, only to say that they are too many.
+TEST(RequestBounds, AnInputHasABoundOfWords) {
+  v1::ValidateConfigResponse response;
+  for (const size_t words : {kMaxWords, kMaxWords + 1}) {
+    v1::ValidateConfigRequest file, arguments;
+    for (v1::ValidateConfigRequest* request : {&file, &arguments}) request->mutable_target()->set_framework("ms-swift");
+    std::string text = "--recompute_modules";
+    arguments.mutable_arguments()->add_values(text);
+    for (size_t i = 1; i < words; ++i) {
+      text += " m";
+      arguments.mutable_arguments()->add_values("m");
+    }
+    file.mutable_file()->set_text(text);
+    file.set_input_format("argv");
+    const bool over = words > kMaxWords;
+    EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(file, &response)).count("file.text"), over ? 1U : 0U);
+    EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(arguments, &response)).count("arguments.values"),
+              over ? 1U : 0U);
   }
 }
 

@@ -231,6 +231,11 @@ absl::Status ReadFile(const ConfigInput& input, Environment* env, Reading* readi
     return absl::OkStatus();
   }
   std::vector<Argument> args = ArgumentsOfLines(input.text);
+  if (args.size() > kMaxWords) {
+    violations.Add("file.text", absl::StrCat("has more than ", kMaxWords, " words, of which ", kMaxArguments,
+                                             " would be read: send the launch alone"));
+    return violations.ToStatus();
+  }
   if (input.format.empty()) format = &RecogniseArguments(args, "", env->target);
   reading->format = std::string(format->name);
   ReadArguments(std::move(args), "", false, *format, *env, reading);

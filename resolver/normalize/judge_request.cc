@@ -9,6 +9,7 @@
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/message_enum.h"
 #include "resolver/normalize/request_bounds.h"
+#include "resolver/plan/reading.h"
 
 namespace flightplan {
 namespace {
@@ -19,6 +20,7 @@ ConfigInput ReadConfigInput(const v1::ValidateConfigRequest& request, Violations
   input.format = request.input_format();
   switch (request.config_case()) {
     case v1::ValidateConfigRequest::kArguments:
+      CheckCount("arguments.values", request.arguments().values_size(), kMaxWords, violations);
       input.arguments.assign(request.arguments().values().begin(), request.arguments().values().end());
       break;
     case v1::ValidateConfigRequest::kFile:

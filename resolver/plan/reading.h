@@ -81,6 +81,8 @@ struct ParseResult {
 // ---- bounds that every reader keeps. Input beyond them is refused with a finding, never cut short in silence.
 
 inline constexpr size_t kMaxArguments = 4096;
+// Words that are looked at, so that a finding can say how many there are; an input with more is refused as a whole.
+inline constexpr size_t kMaxWords = 16 * kMaxArguments;
 inline constexpr size_t kMaxArgumentBytes = size_t{64} * 1024;
 inline constexpr size_t kMaxListItems = 4096;     // of one knob, also after an expression such as ([1]*61) is evaluated
 inline constexpr size_t kMaxParseFindings = 256;  // a last one stands for the rest

@@ -143,7 +143,7 @@ std::vector<Argument> ArgumentsOfLines(absl::string_view text) {
       while (end > begin && (line[end - 1] == '\\' || IsBlank(line[end - 1]))) --end;  // copied out of a script
     }
     const bool split = words[0] == '-';
-    while (begin < end) {
+    while (begin < end && args.size() <= kMaxWords) {
       size_t stop = split ? line.find_first_of(" \t", begin) : end;
       stop = std::min(stop, end);
       const int index = static_cast<int>(args.size());
@@ -152,7 +152,7 @@ std::vector<Argument> ArgumentsOfLines(absl::string_view text) {
       }
       begin = stop + 1;
     }
-    return true;
+    return args.size() <= kMaxWords;
   });
   return args;
 }

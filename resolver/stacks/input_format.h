@@ -53,7 +53,7 @@ const InputFormat& RecogniseArguments(absl::Span<const Argument> args, absl::str
 absl::string_view RecogniseFile(absl::string_view name, absl::string_view text, Target target);
 
 // One argument a line, as `--format argv` prints them; a line that begins with "-" may hold its values too. Lines that
-// begin with # are comments.
+// begin with # are comments. Of more than kMaxWords the first, and one more that says so.
 std::vector<Argument> ArgumentsOfLines(absl::string_view text);
 
 }  // namespace flightplan
