@@ -69,9 +69,13 @@ void CompletePairs(const MakeRoom& make_room, ResolvedPlan* plan) {
   // What goes with the change by itself may take a little more.
   const double room = std::max(kRoom * capacity, MostMemory(*plan));
   std::erase_if(pairs, [&](AbSuggestion& ab) {
-    Config other = With(plan->decided.config, ChangesOf(ab));
     Environment env = plan->env;
-    env.vars = variables.Of(other);
+    Config other;
+    const auto read = [&] {
+      other = With(plan->decided.config, WithPrecisionRecipe(ChangesOf(ab), plan->decided.config, plan->env));
+      env.vars = variables.Of(other);
+    };
+    read();
     const auto fits = [&] {
       if (plan->step == nullptr || capacity <= 0) return true;
       const StepModel& model = plan->step->model;
@@ -79,8 +83,7 @@ void CompletePairs(const MakeRoom& make_room, ResolvedPlan* plan) {
     };
     bool starts = fits();
     if (!starts && make_room(&ab)) {
-      other = With(plan->decided.config, ChangesOf(ab));
-      env.vars = variables.Of(other);
+      read();
       starts = fits();
     }
     ab.env = env.vars;

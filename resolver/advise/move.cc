@@ -86,6 +86,18 @@ KnobChanges ChangesOf(const AbSuggestion& ab) {
   return changes;
 }
 
+KnobChanges WithPrecisionRecipe(KnobChanges changes, const Config& config, const Environment& env) {
+  const bool precision =
+      std::any_of(changes.begin(), changes.end(), [](const auto& change) { return change.first == K::fp8_recipe; });
+  if (!precision || !StackOf(env).container) return changes;
+  const Config tried = With(config, changes);
+  for (auto& [knob, value] : SetByPrecisionRecipe(tried)) {
+    const Origin origin = tried.origin(knob);
+    if (origin == Origin::kDefault || origin == Origin::kUpstream) changes.emplace_back(knob, std::move(value));
+  }
+  return changes;
+}
+
 bool MayBeTried(const PlanForecast& plan, const KnobChanges& changes) {
   return MayBeSuggested(WriteForTarget(With(plan.config, changes), plan.env), plan.env, plan.found, plan.findings);
 }

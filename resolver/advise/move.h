@@ -39,6 +39,9 @@ using KnobChanges = std::vector<std::pair<Knob, Value>>;
 // From the plan to the other run of the pair.
 KnobChanges ChangesOf(const AbSuggestion& ab);
 
+// And what the stack's own recipe of the precision that the changes choose then sets beside them.
+KnobChanges WithPrecisionRecipe(KnobChanges changes, const Config& config, const Environment& env);
+
 Config With(Config config, const KnobChanges& changes);
 
 // "fp8=hybrid, fp8_recipe=blockwise"

@@ -6,8 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "resolver/derive/fp8_recipes.h"
-#include "resolver/derive/target_knobs.h"
-#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
@@ -45,18 +43,6 @@ KnobChanges ChangesTo(const Fp8Recipe& recipe, const Config& config) {
   return changes;
 }
 
-// What the stack's own recipe of that precision then sets beside them.
-KnobChanges WithPrecisionRecipe(KnobChanges changes, const NormalizedIntent& intent, const Config& config) {
-  if (!StackOf(intent.env).container) return changes;
-  Config tried = config;
-  for (const auto& [knob, value] : changes) tried.Set(knob, value, Origin::kDecided);
-  for (auto& [knob, value] : SetByPrecisionRecipe(tried)) {
-    const Origin origin = tried.origin(knob);
-    if (origin == Origin::kDefault || origin == Origin::kUpstream) changes.emplace_back(knob, std::move(value));
-  }
-  return changes;
-}
-
 }  // namespace
 
 std::optional<Finding> FindNextPrecision(const NormalizedIntent& intent, const StepModel& model,
@@ -70,7 +56,7 @@ std::optional<Finding> FindNextPrecision(const NormalizedIntent& intent, const S
   const Fp8Recipe* const recipe = RecipeFor(intent.gpu);
   if (recipe == nullptr || !AtLeast(intent.env.te, recipe->te)) return std::nullopt;
   const KnobChanges changes = ChangesTo(*recipe, config);
-  const KnobChanges expected = WithPrecisionRecipe(changes, intent, config);
+  const KnobChanges expected = WithPrecisionRecipe(changes, config, plan.env);
   const std::optional<StepForecast> then = ForecastWith(model, plan, expected);
   if (!then.has_value()) return std::nullopt;
   const StepEffect effect = EffectOf(plan.step, *then);

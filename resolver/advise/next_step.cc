@@ -264,7 +264,7 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
 
 void ExpectFromForecast(const StepModel& model, const PlanForecast& plan, AbSuggestion* ab) {
   if (ab->expected != 0) return;
-  const auto then = ForecastWith(model, plan, ChangesOf(*ab));
+  const auto then = ForecastWith(model, plan, WithPrecisionRecipe(ChangesOf(*ab), plan.config, plan.env));
   if (!then.has_value()) return;
   const StepEffect effect = EffectOf(plan.step, *then);
   if (ab->low != 0 || ab->high != 0) {
