@@ -119,14 +119,6 @@ std::vector<std::shared_ptr<const StageLayout>> StagesFor(const LayoutSearch& s,
   return splits;
 }
 
-// Whether the release splits the model's attention along the sequence at all (gdn.no-cp and dsa.no-cp of
-// rules/core/attention_variant.cc).
-bool SplitsContext(const Config& config, const Environment& env) {
-  const absl::string_view variant = config.Get(Knob::experimental_attention_variant).text();
-  const bool delta_net = variant == "gated_delta_net" || variant == "gdn" || variant == "gdn2";
-  return !(variant == "dsa" && env.core_release <= 18) && !(delta_net && env.core_release <= 17);
-}
-
 }  // namespace
 
 absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
@@ -161,8 +153,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   // Virtual stages of a hybrid pattern are its own bars, and no knob's.
   const ProviderLimits takes = LimitsOfProvider(s->config, s->intent.env);
   if ((hybrid || !takes.virtual_stages) && q.layout.wish.vpp == 0) q.layout.wish.vpp = 1;
-  const bool splits = takes.context_parallel && SplitsContext(s->config, s->intent.env);
-  if (!splits && q.layout.wish.cp == 0) q.layout.wish.cp = 1;
+  if (!takes.context_parallel && q.layout.wish.cp == 0) q.layout.wish.cp = 1;
   const std::optional<Value> pinned = PinOf(s->intent, K::pipeline_model_parallel_layout);
   const std::string text =
       s->intent.layout.pipeline_model_parallel_layout.value_or(pinned.has_value() ? pinned->ToText() : std::string());

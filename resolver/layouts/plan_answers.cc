@@ -159,10 +159,59 @@ void ReportOutside(PlanAnswer* plan) {
   plan->plan.run.findings.push_back(std::move(finding));
 }
 
+// The search's name of a size; null: the knob is none of its sizes.
+int32_t* SizeIn(LayoutSizes* sizes, Knob knob) {
+  if (knob == K::tensor_model_parallel_size) return &sizes->tp;
+  if (knob == K::pipeline_model_parallel_size) return &sizes->pp;
+  if (knob == K::virtual_pipeline_model_parallel_size) return &sizes->vpp;
+  if (knob == K::context_parallel_size) return &sizes->cp;
+  if (knob == K::expert_model_parallel_size) return &sizes->ep;
+  return knob == K::expert_tensor_parallel_size ? &sizes->etp : nullptr;
+}
+
+// Sizes that would mend what refuses a layout, each by itself.
+std::vector<Assignment> SizesAsked(const std::vector<Finding>& errors) {
+  std::vector<Assignment> asked;
+  LayoutSizes any;
+  for (const Finding& error : errors) {
+    for (const Patch& fix : error.fixes) {
+      if (fix.size() == 1 && fix.front().env_var.empty() && SizeIn(&any, fix.front().knob) != nullptr) {
+        asked.push_back(fix.front());
+      }
+    }
+  }
+  return asked;
+}
+
+// Of what every refused layout asks for, what this one does not goes.
+void KeepShared(std::vector<Assignment> asked, bool first, std::vector<Assignment>* shared) {
+  if (first) {
+    *shared = std::move(asked);
+    return;
+  }
+  std::erase_if(*shared, [&](const Assignment& one) {
+    return std::none_of(asked.begin(), asked.end(),
+                        [&](const Assignment& other) { return other.knob == one.knob && other.value == one.value; });
+  });
+}
+
+// Gives an open size the value that every layout was refused for not having; false: there is none.
+bool GiveWhatIsAsked(const std::vector<Assignment>& asked, LayoutSizes* wish) {
+  for (const Assignment& one : asked) {
+    int32_t* const size = SizeIn(wish, one.knob);
+    if (*size != 0) continue;
+    *size = one.value.is_int() ? static_cast<int32_t>(std::clamp<int64_t>(one.value.integer(), 1, INT32_MAX)) : 1;
+    return true;
+  }
+  return false;
+}
+
 // Every layout that was found, in the search's order.
 absl::Status AnswerEach(const NormalizedIntent& question, const LayoutSearch& search, const SearchResult& found,
                         const EvidenceSnapshot& evidence, PlanAnswers* answers) {
   const size_t known = answers->plans.size();
+  answers->asked_by_all.clear();
+  int64_t refused_here = 0;
   for (const FoundPlan& plan : found.plans) {
     const auto end = answers->plans.begin() + static_cast<std::ptrdiff_t>(known);
     const bool answered =
@@ -177,20 +226,24 @@ absl::Status AnswerEach(const NormalizedIntent& question, const LayoutSearch& se
     FLIGHTPLAN_RETURN_IF_ERROR(best.status());
     if (Launchable(*best)) {
       answers->plans.push_back(Answered(plan.sizes, *std::move(best)));
-    } else if (answers->refused++ == 0) {
-      answers->first_refusal = ErrorsBesideMemory(*best);
+    } else {
+      const std::vector<Finding> errors = ErrorsBesideMemory(*best);
+      KeepShared(SizesAsked(errors), refused_here++ == 0, &answers->asked_by_all);
+      if (answers->refused++ == 0) answers->first_refusal = errors;
     }
   }
   return absl::OkStatus();
 }
 
-// What leaves room, and then what leaves less and ranks before all of it. The statistics are the first search's.
+// What leaves room, and then what leaves less and ranks before all of it. Where a rule refuses one size of every layout
+// that was looked at, the room is searched again without that size. The statistics are the first search's.
 absl::StatusOr<SearchStatistics> AnswerRooms(const NormalizedIntent& question, const EvidenceSnapshot& evidence,
                                              LayoutSearch* search, PlanAnswers* answers) {
   SearchQuestion& q = search->question;
   const bool bounded = q.units > 0;
   std::optional<SearchStatistics> first;
-  for (const double room : kRooms) {
+  for (size_t i = 0; i < std::size(kRooms);) {
+    const double room = kRooms[i];
     q.room = room;
     q.limit = std::numeric_limits<double>::infinity();
     for (const PlanAnswer& plan : answers->plans) q.limit = std::min(q.limit, plan.RankedUs());
@@ -200,9 +253,10 @@ absl::StatusOr<SearchStatistics> AnswerRooms(const NormalizedIntent& question, c
     FLIGHTPLAN_RETURN_IF_ERROR(AnswerEach(question, *search, found, evidence, answers));
     first->stopped |= found.statistics.stopped || answers->cut;
     const bool enough = found.statistics.stopped || q.objective == SearchObjective::kMemoryHeadroom;
-    if (answers->cut || (enough && !answers->plans.empty())) break;
-    if (bounded && found.statistics.units >= q.units) break;
-    if (bounded) q.units -= found.statistics.units;
+    if (bounded) q.units -= std::min(q.units - 1, found.statistics.units);  // 0 would be no bound
+    if (answers->cut || (enough && !answers->plans.empty()) || q.units == 1) break;
+    const bool again = answers->plans.empty() && GiveWhatIsAsked(answers->asked_by_all, &q.layout.wish);
+    if (!again) ++i;
   }
   return *first;
 }
