@@ -178,6 +178,45 @@ TEST(Evidence, AReportedPeakMovesTheBandsAndIsNamed) {
   EXPECT_NE(finding->needs().find("job-2"), std::string::npos) << finding->needs();
 }
 
+v1::ValidateConfigResponse Judged(const v1::ResolveConfigResponse& plan, const EvidenceSnapshot& evidence) {
+  v1::ValidateConfigRequest launch;
+  *launch.mutable_target() = Question().target();
+  *launch.mutable_hardware() = Question().hardware();
+  *launch.mutable_software() = Question().software();
+  launch.mutable_file()->set_name("launch.sh");
+  launch.mutable_file()->set_text(plan.launches(0).text());
+  v1::ValidateConfigResponse response;
+  const absl::Status status = TestResolver().ValidateConfig(launch, &response, evidence);
+  EXPECT_TRUE(status.ok()) << status;
+  return response;
+}
+
+// Who resolves, and then has the launch admitted, is told one story.
+TEST(Evidence, ALaunchIsMovedAsItsPlanIs) {
+  const EvidenceSnapshot none = Snapshot({});
+  const v1::ResolveConfigResponse before = Resolve(none);
+  const EvidenceSnapshot evidence =
+      Snapshot({Report("job-1", "step_time_us", 1.08 * before.estimate().step_time_us().value()),
+                Report("job-2", "memory_high_water_bytes", 1.05 * testing::MostBytes(before))});
+  const v1::ResolveConfigResponse plan = Resolve(evidence);
+  const v1::ValidateConfigResponse unmoved = Judged(plan, none), judged = Judged(plan, evidence);
+  EXPECT_GT(judged.estimate().step_time_us().value(), 1.03 * unmoved.estimate().step_time_us().value());
+  EXPECT_NEAR(judged.estimate().step_time_us().value() / plan.estimate().step_time_us().value(), 1, 0.002);
+  EXPECT_NEAR(judged.estimate().step_time_us().high() / plan.estimate().step_time_us().high(), 1, 0.002);
+  EXPECT_GT(testing::MostBytes(judged), 1.03 * testing::MostBytes(unmoved));
+  EXPECT_NEAR(testing::MostBytes(judged) / testing::MostBytes(plan), 1, 0.002);
+  EXPECT_EQ(judged.memory().fit(), plan.estimate().fit());
+  EXPECT_NE(judged.digest(), unmoved.digest());
+  std::string named;
+  for (const v1::Finding& finding : judged.findings()) {
+    if (finding.area() == "evidence") named += finding.rule_id() + " " + finding.needs() + "\n";
+  }
+  EXPECT_NE(named.find("evidence.step-calibrated the step time rests on measurements job-1"), std::string::npos);
+  EXPECT_NE(named.find("evidence.memory-calibrated the memory forecast rests on measurements job-2"),
+            std::string::npos);
+  EXPECT_EQ(named.find("store-down"), std::string::npos);
+}
+
 TEST(Evidence, AMeasuredPeakDecidesWhetherMemoryIsTheNextWall) {
   const auto asked = [](double gib) {
     v1::ResolveConfigRequest question = Question();

@@ -82,8 +82,9 @@ TEST(RequestBounds, VariablesHaveABoundTogether) {
   (*request.mutable_env())["V"] = "";
   v1::ValidateConfigRequest judged;
   *judged.mutable_env() = request.env();
-  for (const absl::Status& status : {TestResolver().ResolveConfig(request, &response),
-                                     TestResolver().AnswerValidate(judged, std::make_unique<ConfigAnswer>().get())}) {
+  for (const absl::Status& status :
+       {TestResolver().ResolveConfig(request, &response),
+        TestResolver().AnswerValidate(judged, EvidenceSnapshot::Empty(), std::make_unique<ConfigAnswer>().get())}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(ViolatedFields(status).count("env"), 1U) << status;
   }

@@ -103,7 +103,7 @@ TEST(ResolveConfig, BytesAreThoseOfTheMessage) {
     *launch.mutable_hardware() = request.hardware();
     launch.set_repair(true);
     ConfigAnswer judged;
-    ASSERT_TRUE(TestResolver().AnswerValidate(launch, &judged).ok()) << framework;
+    ASSERT_TRUE(TestResolver().AnswerValidate(launch, EvidenceSnapshot::Empty(), &judged).ok()) << framework;
     v1::ValidateConfigResponse verdict;
     ASSERT_TRUE(verdict.ParseFromArray(judged.bytes.data(), static_cast<int>(judged.bytes.size()))) << framework;
     EXPECT_TRUE(CanonicalBytes(verdict) == judged.bytes.view()) << framework;

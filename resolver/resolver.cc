@@ -154,9 +154,11 @@ absl::StatusOr<NormalizedIntent> Resolver::ReadQuestion(const v1::ResolveConfigR
   return intent;
 }
 
-absl::StatusOr<JudgeQuestion> Resolver::ReadQuestion(const v1::ValidateConfigRequest& question) const {
+absl::StatusOr<JudgeQuestion> Resolver::ReadQuestion(const v1::ValidateConfigRequest& question,
+                                                     const EvidenceSnapshot& evidence) const {
   FLIGHTPLAN_ASSIGN_OR_RETURN(JudgeQuestion read, NormalizeValidate(question, *catalog_));
   read.profiles = known_profiles_.get();
+  read.evidence = &evidence;
   return read;
 }
 
@@ -176,10 +178,10 @@ absl::Status Resolver::ResolveConfig(const v1::ResolveConfigRequest& request, v1
   return ReadAnswerTo(request, answer, response);
 }
 
-absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request,
-                                      v1::ValidateConfigResponse* response) const {
+absl::Status Resolver::ValidateConfig(const v1::ValidateConfigRequest& request, v1::ValidateConfigResponse* response,
+                                      const EvidenceSnapshot& evidence) const {
   ConfigAnswer answer;
-  FLIGHTPLAN_RETURN_IF_ERROR(AnswerValidate(request, &answer));
+  FLIGHTPLAN_RETURN_IF_ERROR(AnswerValidate(request, evidence, &answer));
   return ReadAnswerTo(request, answer, response);
 }
 
@@ -214,8 +216,9 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
   return absl::OkStatus();
 }
 
-absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, ConfigAnswer* answer) const {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const JudgeQuestion question, ReadQuestion(request));
+absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, const EvidenceSnapshot& evidence,
+                                      ConfigAnswer* answer) const {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const JudgeQuestion question, ReadQuestion(request, evidence));
   FLIGHTPLAN_ASSIGN_OR_RETURN(ReadConfig read, Read(question));
   // Kept for a repair alone: the rules change both, in place where nobody else holds them.
   const ReadConfig written = question.repair ? read : ReadConfig();
@@ -229,7 +232,7 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
     if (judged.verdicts.will_run && repaired->steps.empty()) repaired.reset();
   }
   *answer = AnswerOf(judged, repaired.has_value() ? &*repaired : nullptr, question.view,
-                     {Digest(request, EvidenceSnapshot::Empty()), catalog_->revision()});
+                     {Digest(request, evidence), catalog_->revision()});
   return absl::OkStatus();
 }
 
@@ -247,15 +250,19 @@ absl::Status Resolver::DescribeTimeline(const v1::DescribeTimelineRequest& reque
   FLIGHTPLAN_ASSIGN_OR_RETURN(const TimelineAsked asked, NormalizeTimeline(request));
   response->set_catalog_revision(catalog_->revision());
   if (request.config_case() == v1::DescribeTimelineRequest::kValidate) {
-    const absl::StatusOr<JudgeQuestion> question = ReadQuestion(request.validate());
+    const absl::StatusOr<JudgeQuestion> question = ReadQuestion(request.validate(), evidence);
     if (!question.ok()) return WithFieldsBelow("validate", question.status());
-    FLIGHTPLAN_ASSIGN_OR_RETURN(const JudgedConfig judged, ReadAndJudge(*question));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(JudgedConfig judged, ReadAndJudge(*question));
     const absl::StatusOr<Timeline> timeline = DrawConfig(judged, asked);
     if (!timeline.ok()) return AsViolation(timeline.status());
+    ForecastStep(&judged);
     TimelineToMessage(*timeline, response);
+    if (judged.step.has_value() && judged.step->outlook.us != timeline->step_us) {
+      response->set_answer_step_time_us(judged.step->outlook.us);
+    }
     response->set_will_run(judged.verdicts.will_run);
     response->set_target(TargetName(judged.run.env));
-    response->set_digest(Digest(request.validate(), EvidenceSnapshot::Empty()));
+    response->set_digest(Digest(request.validate(), evidence));
     return absl::OkStatus();
   }
   absl::StatusOr<NormalizedIntent> intent = ReadQuestion(request.resolve());

@@ -53,13 +53,15 @@ class Resolver {
   // them.
   absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response,
                              const EvidenceSnapshot& evidence = EvidenceSnapshot::Empty()) const;
-  absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, v1::ValidateConfigResponse* response) const;
+  absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, v1::ValidateConfigResponse* response,
+                              const EvidenceSnapshot& evidence = EvidenceSnapshot::Empty()) const;
 
   // The same two answers as serialized messages, for callers that forward them. The messages above are parsed from
   // these.
   absl::Status AnswerResolve(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
                              ConfigAnswer* answer) const;
-  absl::Status AnswerValidate(const v1::ValidateConfigRequest& request, ConfigAnswer* answer) const;
+  absl::Status AnswerValidate(const v1::ValidateConfigRequest& request, const EvidenceSnapshot& evidence,
+                              ConfigAnswer* answer) const;
 
   // A launch of one stack or release as a launch of another (resolver/judge/convert_config.h).
   absl::Status ConvertConfig(const v1::ConvertConfigRequest& request, v1::ConvertConfigResponse* response) const;
@@ -91,7 +93,8 @@ class Resolver {
   std::unique_ptr<const KnownProfiles> known_profiles_;
   // With what is known of its model and of its GPU.
   absl::StatusOr<NormalizedIntent> ReadQuestion(const v1::ResolveConfigRequest& question) const;
-  absl::StatusOr<JudgeQuestion> ReadQuestion(const v1::ValidateConfigRequest& question) const;
+  absl::StatusOr<JudgeQuestion> ReadQuestion(const v1::ValidateConfigRequest& question,
+                                             const EvidenceSnapshot& evidence) const;
   // Same question, catalogue, evidence and profiles: same digest. Maps are written in key order.
   template <class Request>
   std::string Digest(const Request& request, const EvidenceSnapshot& evidence) const;

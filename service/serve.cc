@@ -49,16 +49,17 @@ class PipelineBackend final : public ResolverBackend {
                              v1::ResolveConfigResponse* response) const override {
     return resolver_.ResolveConfig(request, response, evidence);
   }
-  absl::Status ValidateConfig(const v1::ValidateConfigRequest& request,
+  absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, const EvidenceSnapshot& evidence,
                               v1::ValidateConfigResponse* response) const override {
-    return resolver_.ValidateConfig(request, response);
+    return resolver_.ValidateConfig(request, response, evidence);
   }
   absl::Status AnswerResolve(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
                              ConfigAnswer* answer) const override {
     return resolver_.AnswerResolve(request, evidence, answer);
   }
-  absl::Status AnswerValidate(const v1::ValidateConfigRequest& request, ConfigAnswer* answer) const override {
-    return resolver_.AnswerValidate(request, answer);
+  absl::Status AnswerValidate(const v1::ValidateConfigRequest& request, const EvidenceSnapshot& evidence,
+                              ConfigAnswer* answer) const override {
+    return resolver_.AnswerValidate(request, evidence, answer);
   }
   absl::Status ConvertConfig(const v1::ConvertConfigRequest& request,
                              v1::ConvertConfigResponse* response) const override {

@@ -99,7 +99,6 @@ ConfigAnswer AnswerOf(const ResolvedPlan& plan, AnswerOrigin origin, absl::strin
   answer.will_run = verdicts.will_run;
   answer.digest = std::move(origin.digest);
   answer.catalog_revision = std::move(origin.catalog_revision);
-  answer.evidence_revision = origin.evidence_revision;
   answer.target = TargetName(plan.env);
 
   const bool full = plan.intent.view == View::kFull;
@@ -125,7 +124,7 @@ ConfigAnswer AnswerOf(const ResolvedPlan& plan, AnswerOrigin origin, absl::strin
   }
   w.Text(R::kDigestFieldNumber, answer.digest);
   w.Text(R::kCatalogRevisionFieldNumber, answer.catalog_revision);
-  w.Int(R::kEvidenceRevisionFieldNumber, answer.evidence_revision);
+  w.Int(R::kEvidenceRevisionFieldNumber, origin.evidence_revision);
   w.Text(R::kTargetFieldNumber, answer.target);
   answer.bytes = std::move(w).Take();
   return answer;

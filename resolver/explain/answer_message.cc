@@ -48,7 +48,6 @@ ConfigAnswer From(const Response& response) {
 ConfigAnswer AnswerOf(const v1::ResolveConfigResponse& response) {
   ConfigAnswer answer = From(response);
   answer.will_run = response.outcome() == v1::OUTCOME_RESOLVED;
-  answer.evidence_revision = response.evidence_revision();
   return answer;
 }
 

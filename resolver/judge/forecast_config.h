@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "resolver/engine/engine.h"
 #include "resolver/estimate/throughput.h"
@@ -17,11 +18,14 @@ struct ForecastedConfig {
 // What a configuration's step is forecast from. Nothing where the GPU's rates are not known.
 std::optional<StepModel> StepModelOf(const WeighedModel& model);
 
-// The step's time alone; 0 where ForecastConfig has nothing.
+// The step's time alone, without what reported runs say of it; 0 where ForecastConfig has nothing.
 double StepUs(const StepModel& model, const Candidate& candidate);
 
 // `run` holds effective values, of which `model` and its `stages` were made. Nothing where the batch or the GPU's rates
 // are not known, and where the sizes do not come out even. The stages keep their steady passes, for forecasts to come.
-std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const RunResult& run, StageLayout* stages);
+// `evidence`: reported runs, which move the time and are then named in `findings`; null: none.
+std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const RunResult& run,
+                                               const EvidenceSnapshot* evidence, StageLayout* stages,
+                                               std::vector<Finding>* findings);
 
 }  // namespace flightplan

@@ -12,6 +12,7 @@
 #include "resolver/judge/loongforge_parts.h"
 #include "resolver/judge/missing_inputs.h"
 #include "resolver/judge/unknown_values.h"
+#include "resolver/pipeline/apply_evidence.h"
 #include "resolver/pipeline/choose_profile.h"
 
 namespace flightplan {
@@ -24,14 +25,15 @@ JudgedConfig Judge(ReadConfig read, View view) {
   const Environment& env = judged.env;
   judged.run = Run(std::move(read.config), env);
   AddParts(reading.parsed, env, &judged.run);
-  judged.rates = std::move(read.rates);
-  WeighingInputs inputs{&read.gpu, &judged.rates, reading.parsed.unknown, &reading.parsed.others, reading.named_model};
+  judged.basis = std::move(read.basis);
+  WeighingInputs inputs{&read.gpu, &judged.basis, reading.parsed.unknown, &reading.parsed.others, reading.named_model};
   inputs.fullest_alone = view == View::kVerdict;
   WeighedConfig weighed = WeighConfig(inputs, &judged.run);
   if (!read.gpu_fault.empty() && weighed.standing.missing_input == "hardware.gpu") {
     weighed.not_judged = "memory: the GPU is not known";
   }
   judged.model = std::move(weighed.model);
+  std::vector<Finding> by_evidence = std::move(weighed.by_evidence);
   judged.outcome =
       OutcomeOf(judged.run.findings, weighed.estimate.has_value() ? &*weighed.estimate : nullptr, /*step_us=*/0);
   DropWhatIsNotKnown(&reading, &judged.run);
@@ -66,6 +68,7 @@ JudgedConfig Judge(ReadConfig read, View view) {
   if (as_it_is) weighed.not_judged = "memory: without what arguments of the script may change";
   if (knowledge.elsewhere.empty() || knowledge.base_known || as_it_is) {
     judged.estimate = std::move(weighed.estimate);
+    std::move(by_evidence.begin(), by_evidence.end(), std::back_inserter(judged.run.findings));
     judged.memory = std::move(weighed.standing);
   } else {
     judged.memory.usable_bytes = weighed.standing.usable_bytes;
@@ -95,9 +98,14 @@ JudgedConfig Judge(ReadConfig read, View view) {
 
 void ForecastStep(JudgedConfig* judged) {
   if (!judged->estimate.has_value()) return;
-  judged->step = ForecastConfig(*judged->model, judged->run, &judged->estimate->layout);
-  if (!judged->step.has_value()) return;
-  std::vector<Finding> about = FindingsAboutProfile(judged->model->intent);
+  const EvidenceSnapshot* const evidence = judged->basis.evidence;
+  std::vector<Finding> about;
+  if (evidence != nullptr) ReportStale(*evidence, &about);
+  judged->step = ForecastConfig(*judged->model, judged->run, evidence, &judged->estimate->layout, &about);
+  if (judged->step.has_value()) {
+    std::vector<Finding> of_profile = FindingsAboutProfile(judged->model->intent);
+    std::move(of_profile.begin(), of_profile.end(), std::back_inserter(about));
+  }
   if (about.empty()) return;
   std::vector<Finding>& findings = judged->run.findings;
   findings.insert(findings.end(), std::make_move_iterator(about.begin()), std::make_move_iterator(about.end()));

@@ -22,7 +22,7 @@ struct JudgedConfig {
   RunResult run;                          // its findings are in order for people
   std::optional<EstimatedPlan> estimate;  // memory; empty: not judged
   std::optional<GpuSystem> gpu;           // of the question
-  RateBasis rates;
+  ForecastBasis basis;
   std::optional<ForecastedConfig> step;       // left to who asks for it: ForecastStep
   MemoryStanding memory;                      // with an estimate or without
   std::shared_ptr<const WeighedModel> model;  // what the estimate is of; null: as in WeighedConfig

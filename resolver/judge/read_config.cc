@@ -329,11 +329,12 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
   FLIGHTPLAN_RETURN_IF_ERROR(CheckSizes(read.reading.parsed.knobs));
   UseWhatIsNamed(question, &read);
   NoteWhatStandsElsewhere(env, &read.reading);
-  read.rates.transport = question.transport;
-  read.rates.host_cpu = question.host_cpu;
+  read.basis.transport = question.transport;
+  read.basis.host_cpu = question.host_cpu;
+  read.basis.evidence = question.evidence;
   const bool timed = question.view > View::kVerdict || question.repair;
   if (timed && read.gpu.has_value() && question.profiles != nullptr) {
-    read.rates.probe = KnownProfile(*question.profiles, *read.gpu, env);
+    read.basis.probe = KnownProfile(*question.profiles, *read.gpu, env);
   }
   ReserveForOthers(read.reading.parsed.others, &read.gpu);
   AddStated(question.stated, &read.reading);

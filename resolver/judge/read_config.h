@@ -34,11 +34,13 @@ struct Reading {
   bool no_launch = false;                  // a script without a training command: there is nothing to judge
 };
 
-// What the rates of a step's forecast rest on beside the GPU system: as in NormalizedIntent.
-struct RateBasis {
+// What forecasts rest on beside the GPU system.
+struct ForecastBasis {
+  // Of the rates: as in NormalizedIntent.
   std::shared_ptr<const ProbeEvidence> probe;
   std::string transport;
   HostCpuClass host_cpu = HostCpuClass::kUnknown;
+  const EvidenceSnapshot* evidence = nullptr;  // as in JudgeQuestion
 };
 
 // A configuration before any rule ran.
@@ -49,7 +51,7 @@ struct ReadConfig {
   std::optional<GpuSystem> gpu;  // empty: none is named, or one that is not known
   std::string gpu_fault;         // JudgeQuestion's
   uint64_t work = 0;             // that reading it took, in units of base/work.h
-  RateBasis rates;
+  ForecastBasis basis;
 };
 
 // Executes nothing of what it reads. INVALID_ARGUMENT with BadRequest where the form of the input does not suit its

@@ -14,6 +14,7 @@
 #include "resolver/derive/model_from_knobs.h"
 #include "resolver/derive/placement.h"
 #include "resolver/derive/shape.h"
+#include "resolver/pipeline/apply_evidence.h"
 #include "resolver/pipeline/known_shape.h"
 
 namespace flightplan {
@@ -90,10 +91,11 @@ WeighedConfig Forecast(const WeighingInputs& inputs, const GpuSystem& gpu, const
   weighed_model->intent.shape = std::move(own);
   weighed_model->intent.gpu = gpu;
   weighed_model->intent.env = env;
-  if (inputs.rates != nullptr) {
-    weighed_model->intent.probe = inputs.rates->probe;
-    weighed_model->intent.transport = inputs.rates->transport;
-    weighed_model->intent.host_cpu = inputs.rates->host_cpu;
+  weighed_model->intent.gpu_count = env.world_size.value_or(0);
+  if (inputs.basis != nullptr) {
+    weighed_model->intent.probe = inputs.basis->probe;
+    weighed_model->intent.transport = inputs.basis->transport;
+    weighed_model->intent.host_cpu = inputs.basis->host_cpu;
   }
   // By what of the model the profile's rows are chosen.
   weighed_model->intent.workload.seq_length = config.Get(Knob::seq_length).integer();
@@ -131,6 +133,14 @@ WeighedConfig ForecastBesideCopies(const WeighingInputs& inputs, GpuSystem gpu, 
   Reserve(held, &gpu);
   gpu.reserved_bytes = before + held;
   return Forecast(inputs, gpu, config, env);
+}
+
+// To what runs like this one needed.
+void MoveByEvidence(const WeighingInputs& inputs, WeighedConfig* weighed) {
+  if (inputs.basis == nullptr || inputs.basis->evidence == nullptr || !weighed->estimate.has_value()) return;
+  const WeighedModel& model = *weighed->model;
+  ApplyMemoryEvidence(model.intent, model.config, *inputs.basis->evidence, &*weighed->estimate, &weighed->by_evidence);
+  weighed->standing.fit = weighed->estimate->fit;
 }
 
 int64_t LeastState(const WeighedConfig& weighed) {
@@ -192,6 +202,7 @@ WeighedConfig EstimateConfig(const WeighingInputs& inputs, const Config& config,
     weighed = Lacks(std::string(Name(unread->knob)), absl::StrCat(Name(unread->knob), " cannot be read here"));
   } else {
     weighed = ForecastBesideCopies(inputs, gpu, AsTrained(inputs.others, config), env);
+    MoveByEvidence(inputs, &weighed);
     MemoryStanding& standing = weighed.standing;
     const bool at_most = inputs.others != nullptr && !inputs.others->counted_too.empty();
     if (at_most && weighed.estimate.has_value() && standing.fit != FitVerdict::kFits) {

@@ -6,12 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "resolver/derive/shape.h"
 #include "resolver/engine/engine.h"
 #include "resolver/estimate/estimate.h"
 #include "resolver/judge/read_config.h"
+#include "resolver/plan/finding.h"
 #include "resolver/plan/hardware.h"
 #include "resolver/plan/intent.h"
 #include "resolver/plan/knob.h"
@@ -41,13 +43,14 @@ struct WeighedConfig {
   std::optional<EstimatedPlan> estimate;
   std::shared_ptr<const WeighedModel> model;  // of the estimate; null: there is none
   MemoryStanding standing;
-  std::string not_judged;  // why there is no estimate; empty where there is one
+  std::string not_judged;            // why there is no estimate; empty where there is one
+  std::vector<Finding> by_evidence;  // what reported runs moved of the estimate
 };
 
 // What is weighed beside the configuration.
 struct WeighingInputs {
   const std::optional<GpuSystem>* gpu = nullptr;  // as the caller described it; empty: none was given
-  const RateBasis* rates = nullptr;               // of a step's forecast; null: the catalogue's for the GPU
+  const ForecastBasis* basis = nullptr;           // null: the catalogue's rates of the GPU, and no reported runs
   absl::Span<const Knob> unread;                  // written with values that only a run would know
   const MemoryOfOthers* others = nullptr;         // as the launch says it
   const ModelSpec* named = nullptr;               // that the launch names; null: none

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "resolver/base/bytes.h"
+#include "resolver/derive/fp8_recipes.h"
 #include "resolver/derive/placement.h"
 #include "resolver/evidence/calibration.h"
 
@@ -31,13 +32,23 @@ std::string Cited(const Calibration& calibration) {
   return text;
 }
 
+// As the run has it, whatever was asked for.
+Precision PrecisionOf(const Config& config) {
+  if (config.Get(Knob::fp4).truthy()) return Precision::kNvfp4;
+  if (config.Get(Knob::fp8).truthy()) {
+    const Fp8Recipe* const recipe = FindFp8Recipe(config.Get(Knob::fp8_recipe).text());
+    return recipe != nullptr ? recipe->precision.value_or(Precision::kFp8Delayed) : Precision::kFp8Delayed;
+  }
+  return config.Get(Knob::fp16).truthy() ? Precision::kFp16 : Precision::kBf16;
+}
+
 CalibrationQuestion QuestionOf(const NormalizedIntent& intent, const Config& config, Metric metric) {
   CalibrationQuestion question;
   question.metric = metric;
   question.model_class = ModelClass(intent.model);
   question.layout = RunLayoutOf(config);
   question.gpu_count = intent.gpu_count;
-  question.precision = intent.workload.precision;
+  question.precision = PrecisionOf(config);
   question.target = intent.env.target;
   return question;
 }

@@ -22,7 +22,6 @@ struct ConfigAnswer {
   std::vector<Found> findings;  // in the answer's order
   std::string digest;
   std::string catalog_revision;
-  int64_t evidence_revision = 0;  // 0 where the answer rests on no evidence
   std::string target;
 };
 

@@ -13,8 +13,9 @@
 
 namespace flightplan {
 
-class Catalog;         // resolver/catalog
-struct KnownProfiles;  // resolver/pipeline
+class Catalog;           // resolver/catalog
+class EvidenceSnapshot;  // resolver/evidence
+struct KnownProfiles;    // resolver/pipeline
 
 // A configuration in one of three forms. The members of the other forms are empty.
 struct ConfigInput {
@@ -37,6 +38,8 @@ struct JudgeQuestion {
   HostCpuClass host_cpu = HostCpuClass::kUnknown;
   // That a forecast of the step may rest on; live longer than the question. Null: the catalogue's rates.
   const KnownProfiles* profiles = nullptr;
+  // Reported runs that forecasts of memory and step are moved by; live longer than the question. Null: none.
+  const EvidenceSnapshot* evidence = nullptr;
   std::string gpu_fault;         // of a name that is not known: what it was, and what is near; empty: none
   bool software_stated = false;  // the caller says what is installed and exported; what he leaves out is not there
   View view = View::kFull;

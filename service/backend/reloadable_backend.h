@@ -21,16 +21,17 @@ class ReloadableBackend final : public ResolverBackend {
                              v1::ResolveConfigResponse* response) const override {
     return current_.Get()->ResolveConfig(request, evidence, response);
   }
-  absl::Status ValidateConfig(const v1::ValidateConfigRequest& request,
+  absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, const EvidenceSnapshot& evidence,
                               v1::ValidateConfigResponse* response) const override {
-    return current_.Get()->ValidateConfig(request, response);
+    return current_.Get()->ValidateConfig(request, evidence, response);
   }
   absl::Status AnswerResolve(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
                              ConfigAnswer* answer) const override {
     return current_.Get()->AnswerResolve(request, evidence, answer);
   }
-  absl::Status AnswerValidate(const v1::ValidateConfigRequest& request, ConfigAnswer* answer) const override {
-    return current_.Get()->AnswerValidate(request, answer);
+  absl::Status AnswerValidate(const v1::ValidateConfigRequest& request, const EvidenceSnapshot& evidence,
+                              ConfigAnswer* answer) const override {
+    return current_.Get()->AnswerValidate(request, evidence, answer);
   }
   absl::Status ConvertConfig(const v1::ConvertConfigRequest& request,
                              v1::ConvertConfigResponse* response) const override {

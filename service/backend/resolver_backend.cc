@@ -14,9 +14,10 @@ absl::Status ResolverBackend::AnswerResolve(const v1::ResolveConfigRequest& requ
   return absl::OkStatus();
 }
 
-absl::Status ResolverBackend::AnswerValidate(const v1::ValidateConfigRequest& request, ConfigAnswer* answer) const {
+absl::Status ResolverBackend::AnswerValidate(const v1::ValidateConfigRequest& request, const EvidenceSnapshot& evidence,
+                                             ConfigAnswer* answer) const {
   v1::ValidateConfigResponse response;
-  FLIGHTPLAN_RETURN_IF_ERROR(ValidateConfig(request, &response));
+  FLIGHTPLAN_RETURN_IF_ERROR(ValidateConfig(request, evidence, &response));
   *answer = AnswerOf(response);
   return absl::OkStatus();
 }

@@ -25,12 +25,13 @@ class ResolverBackend {
   virtual std::shared_ptr<ProfileStore> profiles() const { return nullptr; }
   // Of what its answers rest on beside request, catalogue and build; changes with it.
   virtual std::string revision() const { return ""; }
-  virtual absl::Status ValidateConfig(const v1::ValidateConfigRequest& request,
+  virtual absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, const EvidenceSnapshot& evidence,
                                       v1::ValidateConfigResponse* response) const = 0;
   // The same as bytes: what the server sends. For a backend that makes messages they are serialized.
   virtual absl::Status AnswerResolve(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,
                                      ConfigAnswer* answer) const;
-  virtual absl::Status AnswerValidate(const v1::ValidateConfigRequest& request, ConfigAnswer* answer) const;
+  virtual absl::Status AnswerValidate(const v1::ValidateConfigRequest& request, const EvidenceSnapshot& evidence,
+                                      ConfigAnswer* answer) const;
   virtual absl::Status ConvertConfig(const v1::ConvertConfigRequest& request,
                                      v1::ConvertConfigResponse* response) const = 0;
   virtual absl::Status DescribeTimeline(const v1::DescribeTimelineRequest&, const EvidenceSnapshot&,

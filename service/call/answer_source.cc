@@ -50,7 +50,6 @@ struct ResolveRpc {
   static constexpr char kKind = 'R';
   static constexpr absl::string_view kName = "ResolveConfig";
   static prometheus::Histogram* Stage(const Metrics& metrics) { return metrics.stage_resolve; }
-  static constexpr bool kRestsOnEvidence = true;
   static absl::Status Run(const ResolverBackend& backend, const Request& request, const EvidenceSnapshot& evidence,
                           ConfigAnswer* answer) {
     return backend.AnswerResolve(request, evidence, answer);
@@ -63,10 +62,9 @@ struct ValidateRpc {
   static constexpr char kKind = 'V';
   static constexpr absl::string_view kName = "ValidateConfig";
   static prometheus::Histogram* Stage(const Metrics& metrics) { return metrics.stage_validate; }
-  static constexpr bool kRestsOnEvidence = false;  // on no reported run; profiles are in the revision
-  static absl::Status Run(const ResolverBackend& backend, const Request& request, const EvidenceSnapshot&,
+  static absl::Status Run(const ResolverBackend& backend, const Request& request, const EvidenceSnapshot& evidence,
                           ConfigAnswer* answer) {
-    return backend.AnswerValidate(request, answer);
+    return backend.AnswerValidate(request, evidence, answer);
   }
   static absl::string_view Outcome(const ConfigAnswer& answer) {
     return !answer.accepted_by_stack ? "rejected" : answer.will_run ? "accepted" : "fails_later";
@@ -102,11 +100,8 @@ std::shared_ptr<const EvidenceSnapshot> AnswerSource::Evidence() const {
 
 template <class Rpc>
 std::string AnswerSource::Key(absl::string_view request, const EvidenceSnapshot& evidence) const {
-  const absl::string_view version = Rpc::kRestsOnEvidence ? absl::string_view(evidence.version())
-                                    : evidence.stale()    ? "stale"
-                                                          : "";
-  return absl::StrCat(absl::string_view(&Rpc::kKind, 1), *revision_.Get(), "/", backend_->revision(), "/", version,
-                      absl::string_view("\0", 1), request);
+  return absl::StrCat(absl::string_view(&Rpc::kKind, 1), *revision_.Get(), "/", backend_->revision(), "/",
+                      evidence.version(), absl::string_view("\0", 1), request);
 }
 
 void AnswerSource::Count(const Answer& answer) {
@@ -143,7 +138,7 @@ absl::StatusOr<std::shared_ptr<const StoredAnswer>> AnswerSource::Make(const typ
   stored->bytes = grpc::Slice(answer.bytes.data(), answer.bytes.size());
   stored->decision_id = std::move(answer.digest);
   stored->catalog_revision = std::move(answer.catalog_revision);
-  stored->evidence_revision = absl::StrCat(answer.evidence_revision);
+  stored->evidence_revision = absl::StrCat(evidence.revision());
   stored->method = Rpc::kName;
   stored->evidence_stale = evidence.stale();
   if (recording_.has_value()) {

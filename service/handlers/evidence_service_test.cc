@@ -265,6 +265,15 @@ TEST_F(EvidenceServiceTest, AnswersCarryTheRevisionThatTheyRestOn) {
       v1::ResolveConfigResponse response;
       ASSERT_TRUE(resolver->ResolveConfig(&context, request, &response).ok());
       EXPECT_EQ(response.evidence_revision(), revision);
+      ClientContext judging;
+      v1::ValidateConfigRequest launch;
+      launch.mutable_arguments()->add_values("--num-layers");
+      v1::ValidateConfigResponse judged;
+      ASSERT_TRUE(resolver->ValidateConfig(&judging, launch, &judged).ok());
+      const auto& trailing = judging.GetServerTrailingMetadata();
+      const auto told = trailing.find("x-flightplan-evidence-revision");
+      ASSERT_NE(told, trailing.end());
+      EXPECT_EQ(std::string(told->second.data(), told->second.size()), absl::StrCat(revision));
     }
     ASSERT_TRUE(Report(ReportedRun(absl::StrCat("job-", revision))).ok());
   }

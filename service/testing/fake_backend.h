@@ -88,7 +88,7 @@ class FakeBackend final : public ResolverBackend {
     return absl::OkStatus();
   }
 
-  absl::Status ValidateConfig(const v1::ValidateConfigRequest& request,
+  absl::Status ValidateConfig(const v1::ValidateConfigRequest& request, const EvidenceSnapshot&,
                               v1::ValidateConfigResponse* response) const override {
     ++control_->calls;
     control_->Pass();

@@ -75,7 +75,7 @@ size_t ResolveToMessage(const v1::ResolveConfigRequest& request, google::protobu
 }
 size_t ValidateToBytes(const v1::ValidateConfigRequest& request, google::protobuf::Arena*) {
   ConfigAnswer answer;
-  return SharedResolver().AnswerValidate(request, &answer).ok() ? answer.bytes.size() : 0;
+  return SharedResolver().AnswerValidate(request, EvidenceSnapshot::Empty(), &answer).ok() ? answer.bytes.size() : 0;
 }
 size_t ValidateToMessage(const v1::ValidateConfigRequest& request, google::protobuf::Arena* arena) {
   auto* response = google::protobuf::Arena::CreateMessage<v1::ValidateConfigResponse>(arena);

@@ -27,7 +27,8 @@ inline v1::ValidateConfigResponse Validated(const v1::ValidateConfigRequest& req
 }
 
 // Of the fullest GPU.
-inline double MostBytes(const v1::ResolveConfigResponse& answer) {
+template <class Answer>
+double MostBytes(const Answer& answer) {
   double most = 0;
   for (const v1::StageMemory& stage : answer.estimate().stages()) most = std::max(most, stage.total_bytes().value());
   return most;

@@ -116,7 +116,8 @@ class Replayer {
     v1::ValidateConfigRequest request;
     v1::ValidateConfigResponse response;
     if (!request.ParseFromString(line.request)) return absl::InvalidArgumentError("the request cannot be read");
-    FLIGHTPLAN_RETURN_IF_ERROR(resolver_.ValidateConfig(request, &response));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const auto evidence, EvidenceAt(line.evidence_revision, line.stale));
+    FLIGHTPLAN_RETURN_IF_ERROR(resolver_.ValidateConfig(request, &response, *evidence));
     return CanonicalBytes(response);
   }
 
