@@ -227,9 +227,9 @@ absl::Status AnswerEach(const NormalizedIntent& question, const LayoutSearch& se
     if (Launchable(*best)) {
       answers->plans.push_back(Answered(plan.sizes, *std::move(best)));
     } else {
-      const std::vector<Finding> errors = ErrorsBesideMemory(*best);
+      std::vector<Finding> errors = ErrorsBesideMemory(*best);
       KeepShared(SizesAsked(errors), refused_here++ == 0, &answers->asked_by_all);
-      if (answers->refused++ == 0) answers->first_refusal = errors;
+      if (answers->refused++ == 0) answers->first_refusal = std::move(errors);
     }
   }
   return absl::OkStatus();
@@ -361,9 +361,11 @@ absl::StatusOr<SearchStatistics> SearchAndAnswer(const NormalizedIntent& questio
                                                  LayoutSearch* search, PlanAnswers* answers) {
   SearchStatistics statistics;
   if (PrefersPlainPipelines(*search)) {
+    const uint64_t units = search->question.units;
     search->question.layout.wish.vpp = 1;
     FLIGHTPLAN_ASSIGN_OR_RETURN(statistics, AnswerRooms(question, evidence, search, answers));
     search->question.layout.wish.vpp = 0;
+    search->question.units = units;  // the others are another search
   }
   if (answers->plans.empty() && !answers->cut) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(statistics, AnswerRooms(question, evidence, search, answers));
