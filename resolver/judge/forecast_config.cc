@@ -7,6 +7,17 @@
 
 namespace flightplan {
 
+namespace {
+
+// Moved by reported runs, which `findings` then name.
+StepOutlook MovedOutlook(const WeighedModel& model, const StepForecast& step, std::vector<Finding>* findings) {
+  StepOutlook outlook = OutlookOf(step, std::nullopt);
+  if (model.evidence != nullptr) ApplyStepEvidence(model.intent, model.config, *model.evidence, &outlook, findings);
+  return outlook;
+}
+
+}  // namespace
+
 std::optional<StepModel> StepModelOf(const WeighedModel& model) { return StepModel::Make(model.intent, model.shape); }
 
 double StepUs(const StepModel& model, const Candidate& candidate) {
@@ -14,8 +25,15 @@ double StepUs(const StepModel& model, const Candidate& candidate) {
   return step.has_value() && step->is_finite() ? step->us : 0;
 }
 
-std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const RunResult& run,
-                                               const EvidenceSnapshot* evidence, StageLayout* stages,
+double MovedStepUs(const WeighedModel& model, const Environment& env, const StageLayout& stages) {
+  const std::optional<StepModel> steps = StepModelOf(model);
+  if (!steps.has_value()) return 0;
+  const std::optional<StepForecast> step = steps->Forecast(CandidateOf(model.config, env, steps->shape(), stages));
+  std::vector<Finding> named;  // by the answer itself
+  return step.has_value() && step->is_finite() ? MovedOutlook(model, *step, &named).us : 0;
+}
+
+std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const RunResult& run, StageLayout* stages,
                                                std::vector<Finding>* findings) {
   const std::optional<StepModel> steps = StepModelOf(model);
   if (!steps.has_value()) return std::nullopt;
@@ -23,9 +41,8 @@ std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const 
   const Candidate candidate = CandidateOf(model.config, run.env, steps->shape(), *stages);
   const std::optional<StepForecast> step = steps->Forecast(candidate);
   if (!step.has_value() || !step->is_finite()) return std::nullopt;
-  StepOutlook outlook = OutlookOf(*step, std::nullopt);
+  StepOutlook outlook = MovedOutlook(model, *step, findings);
   outlook.unmeasured = steps->Unmeasured(candidate);
-  if (evidence != nullptr) ApplyStepEvidence(model.intent, model.config, *evidence, &outlook, findings);
   const Throughput throughput = ThroughputOf(*steps, candidate, run.env.target, *step, outlook);
   return ForecastedConfig{std::move(outlook), throughput};
 }

@@ -98,12 +98,12 @@ JudgedConfig Judge(ReadConfig read, View view) {
 
 void ForecastStep(JudgedConfig* judged) {
   if (!judged->estimate.has_value()) return;
-  const EvidenceSnapshot* const evidence = judged->basis.evidence;
+  const WeighedModel& model = *judged->model;
   std::vector<Finding> about;
-  if (evidence != nullptr) ReportStale(*evidence, &about);
-  judged->step = ForecastConfig(*judged->model, judged->run, evidence, &judged->estimate->layout, &about);
+  if (model.evidence != nullptr) ReportStale(*model.evidence, &about);
+  judged->step = ForecastConfig(model, judged->run, &judged->estimate->layout, &about);
   if (judged->step.has_value()) {
-    std::vector<Finding> of_profile = FindingsAboutProfile(judged->model->intent);
+    std::vector<Finding> of_profile = FindingsAboutProfile(model.intent);
     std::move(of_profile.begin(), of_profile.end(), std::back_inserter(about));
   }
   if (about.empty()) return;

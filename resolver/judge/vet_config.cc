@@ -4,7 +4,6 @@
 #include <iterator>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "resolver/catalog/spellings.h"
@@ -18,7 +17,6 @@
 #include "resolver/judge/loongforge_parts.h"
 #include "resolver/judge/read_config.h"
 #include "resolver/judge/weigh_config.h"
-#include "resolver/pipeline/apply_evidence.h"
 #include "resolver/pipeline/vet_fixes.h"
 #include "resolver/plan/stack.h"
 
@@ -30,20 +28,6 @@ Config WrittenConfig(const JudgedConfig& judged) {
   Config config = ConfigOf(judged.reading.parsed.knobs, judged.env);
   if (!judged.env.written) UseTargetNames(judged.env.target, &config);
   return config;
-}
-
-// With what reported runs say of it, as the answer has it.
-double StepUsOf(const WeighedModel& model, const StageLayout& stages, const Environment& env,
-                const EvidenceSnapshot* evidence) {
-  const std::optional<StepModel> steps = StepModelOf(model);
-  if (!steps.has_value()) return 0;
-  const std::optional<StepForecast> step = steps->Forecast(CandidateOf(model.config, env, steps->shape(), stages));
-  if (!step.has_value() || !step->is_finite()) return 0;
-  if (evidence == nullptr) return step->us;
-  StepOutlook outlook = OutlookOf(*step, std::nullopt);
-  std::vector<Finding> named;  // by the answer itself
-  ApplyStepEvidence(model.intent, model.config, *evidence, &outlook, &named);
-  return outlook.us;
 }
 
 // For a change of what was judged; of its outcome the fullest stage says all.
@@ -62,7 +46,7 @@ FixOutcome Ask(const JudgedConfig& judged, bool timed, Config config, const Patc
   AddParts(judged.reading.parsed, env, &run);
   const WeighedConfig weighed = WeighConfig(InputsLike(judged), &run);
   if (!weighed.estimate.has_value()) return OutcomeOf(run.findings, nullptr, 0);
-  const double step_us = timed ? StepUsOf(*weighed.model, weighed.estimate->layout, run.env, judged.basis.evidence) : 0;
+  const double step_us = timed ? MovedStepUs(*weighed.model, run.env, weighed.estimate->layout) : 0;
   return OutcomeOf(run.findings, &*weighed.estimate, step_us);
 }
 
@@ -123,8 +107,7 @@ class PatchForecast {
       ApplyPatch(patch, &config, &env);
       const WeighedConfig weighed = EstimateConfig(inputs_, config, env);
       if (!weighed.estimate.has_value()) return FixOutcome();
-      return OutcomeOf({}, &*weighed.estimate,
-                       StepUsOf(*weighed.model, weighed.estimate->layout, env, inputs_.basis->evidence));
+      return OutcomeOf({}, &*weighed.estimate, MovedStepUs(*weighed.model, env, weighed.estimate->layout));
     }
     for (const Assignment& assignment : patch) {
       if (assignment.env_var.empty()) config.Set(assignment.knob, assignment.value, Origin::kCaller);
@@ -180,9 +163,9 @@ void VetFixes(View view, JudgedConfig* judged) {
   trial.now = judged->outcome;
   const bool timed = judged->estimate.has_value() && SaysStep(trial.now);
   if (timed) {
-    trial.now.step_us = judged->step.has_value() ? judged->step->outlook.us
-                                                 : StepUsOf(*judged->model, judged->estimate->layout, judged->run.env,
-                                                            judged->basis.evidence);
+    trial.now.step_us = judged->step.has_value()
+                            ? judged->step->outlook.us
+                            : MovedStepUs(*judged->model, judged->run.env, judged->estimate->layout);
   }
   if (!judged->estimate.has_value()) trial.now.memory_bytes = 0;  // set aside: nothing is said of it
   trial.config = &judged->run.config;

@@ -96,6 +96,7 @@ WeighedConfig Forecast(const WeighingInputs& inputs, const GpuSystem& gpu, const
     weighed_model->intent.probe = inputs.basis->probe;
     weighed_model->intent.transport = inputs.basis->transport;
     weighed_model->intent.host_cpu = inputs.basis->host_cpu;
+    weighed_model->evidence = inputs.basis->evidence;
   }
   // By what of the model the profile's rows are chosen.
   weighed_model->intent.workload.seq_length = config.Get(Knob::seq_length).integer();
@@ -136,10 +137,10 @@ WeighedConfig ForecastBesideCopies(const WeighingInputs& inputs, GpuSystem gpu, 
 }
 
 // To what runs like this one needed.
-void MoveByEvidence(const WeighingInputs& inputs, WeighedConfig* weighed) {
-  if (inputs.basis == nullptr || inputs.basis->evidence == nullptr || !weighed->estimate.has_value()) return;
+void MoveByEvidence(WeighedConfig* weighed) {
+  if (!weighed->estimate.has_value() || weighed->model->evidence == nullptr) return;
   const WeighedModel& model = *weighed->model;
-  ApplyMemoryEvidence(model.intent, model.config, *inputs.basis->evidence, &*weighed->estimate, &weighed->by_evidence);
+  ApplyMemoryEvidence(model.intent, model.config, *model.evidence, &*weighed->estimate, &weighed->by_evidence);
   weighed->standing.fit = weighed->estimate->fit;
 }
 
@@ -202,7 +203,7 @@ WeighedConfig EstimateConfig(const WeighingInputs& inputs, const Config& config,
     weighed = Lacks(std::string(Name(unread->knob)), absl::StrCat(Name(unread->knob), " cannot be read here"));
   } else {
     weighed = ForecastBesideCopies(inputs, gpu, AsTrained(inputs.others, config), env);
-    MoveByEvidence(inputs, &weighed);
+    MoveByEvidence(&weighed);
     MemoryStanding& standing = weighed.standing;
     const bool at_most = inputs.others != nullptr && !inputs.others->counted_too.empty();
     if (at_most && weighed.estimate.has_value() && standing.fit != FitVerdict::kFits) {

@@ -36,7 +36,8 @@ struct MemoryStanding {
 struct WeighedModel {
   NormalizedIntent intent;
   ModelShape shape;
-  Config config;  // AsTrained
+  Config config;                               // AsTrained
+  const EvidenceSnapshot* evidence = nullptr;  // reported runs that its forecasts are moved by; null: none
 };
 
 struct WeighedConfig {

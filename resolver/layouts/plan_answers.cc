@@ -13,6 +13,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
 #include "resolver/derive/pipeline.h"
+#include "resolver/layouts/asked_sizes.h"
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/given_knobs.h"
 #include "resolver/layouts/plan_cautions.h"
@@ -159,59 +160,12 @@ void ReportOutside(PlanAnswer* plan) {
   plan->plan.run.findings.push_back(std::move(finding));
 }
 
-// The search's name of a size; null: the knob is none of its sizes.
-int32_t* SizeIn(LayoutSizes* sizes, Knob knob) {
-  if (knob == K::tensor_model_parallel_size) return &sizes->tp;
-  if (knob == K::pipeline_model_parallel_size) return &sizes->pp;
-  if (knob == K::virtual_pipeline_model_parallel_size) return &sizes->vpp;
-  if (knob == K::context_parallel_size) return &sizes->cp;
-  if (knob == K::expert_model_parallel_size) return &sizes->ep;
-  return knob == K::expert_tensor_parallel_size ? &sizes->etp : nullptr;
-}
-
-// Sizes that would mend what refuses a layout, each by itself.
-std::vector<Assignment> SizesAsked(const std::vector<Finding>& errors) {
-  std::vector<Assignment> asked;
-  LayoutSizes any;
-  for (const Finding& error : errors) {
-    for (const Patch& fix : error.fixes) {
-      if (fix.size() == 1 && fix.front().env_var.empty() && SizeIn(&any, fix.front().knob) != nullptr) {
-        asked.push_back(fix.front());
-      }
-    }
-  }
-  return asked;
-}
-
-// Of what every refused layout asks for, what this one does not goes.
-void KeepShared(std::vector<Assignment> asked, bool first, std::vector<Assignment>* shared) {
-  if (first) {
-    *shared = std::move(asked);
-    return;
-  }
-  std::erase_if(*shared, [&](const Assignment& one) {
-    return std::none_of(asked.begin(), asked.end(),
-                        [&](const Assignment& other) { return other.knob == one.knob && other.value == one.value; });
-  });
-}
-
-// Gives an open size the value that every layout was refused for not having; false: there is none.
-bool GiveWhatIsAsked(const std::vector<Assignment>& asked, LayoutSizes* wish) {
-  for (const Assignment& one : asked) {
-    int32_t* const size = SizeIn(wish, one.knob);
-    if (*size != 0) continue;
-    *size = one.value.is_int() ? static_cast<int32_t>(std::clamp<int64_t>(one.value.integer(), 1, INT32_MAX)) : 1;
-    return true;
-  }
-  return false;
-}
-
-// Every layout that was found, in the search's order.
-absl::Status AnswerEach(const NormalizedIntent& question, const LayoutSearch& search, const SearchResult& found,
-                        const EvidenceSnapshot& evidence, PlanAnswers* answers) {
+// Every layout that was found, in the search's order. Returned: what those that are refused ask for.
+absl::StatusOr<AskedSizes> AnswerEach(const NormalizedIntent& question, const LayoutSearch& search,
+                                      const SearchResult& found, const EvidenceSnapshot& evidence,
+                                      PlanAnswers* answers) {
   const size_t known = answers->plans.size();
-  answers->asked_by_all.clear();
-  int64_t refused_here = 0;
+  AskedSizes asked;
   for (const FoundPlan& plan : found.plans) {
     const auto end = answers->plans.begin() + static_cast<std::ptrdiff_t>(known);
     const bool answered =
@@ -228,11 +182,11 @@ absl::Status AnswerEach(const NormalizedIntent& question, const LayoutSearch& se
       answers->plans.push_back(Answered(plan.sizes, *std::move(best)));
     } else {
       std::vector<Finding> errors = ErrorsBesideMemory(*best);
-      KeepShared(SizesAsked(errors), refused_here++ == 0, &answers->asked_by_all);
+      asked.Add(errors);
       if (answers->refused++ == 0) answers->first_refusal = std::move(errors);
     }
   }
-  return absl::OkStatus();
+  return asked;
 }
 
 // What leaves room, and then what leaves less and ranks before all of it. Where a rule refuses one size of every layout
@@ -250,12 +204,12 @@ absl::StatusOr<SearchStatistics> AnswerRooms(const NormalizedIntent& question, c
     q.caution->memory = MemoryCaution(room);
     const SearchResult found = Search(q);
     if (!first.has_value()) first = found.statistics;
-    FLIGHTPLAN_RETURN_IF_ERROR(AnswerEach(question, *search, found, evidence, answers));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const AskedSizes asked, AnswerEach(question, *search, found, evidence, answers));
     first->stopped |= found.statistics.stopped || answers->cut;
     const bool enough = found.statistics.stopped || q.objective == SearchObjective::kMemoryHeadroom;
     if (bounded) q.units -= std::min(q.units - 1, found.statistics.units);  // 0 would be no bound
     if (answers->cut || (enough && !answers->plans.empty()) || q.units == 1) break;
-    const bool again = answers->plans.empty() && GiveWhatIsAsked(answers->asked_by_all, &q.layout.wish);
+    const bool again = answers->plans.empty() && asked.GiveTo(&q.layout.wish);
     if (!again) ++i;
   }
   return *first;
@@ -352,7 +306,7 @@ int64_t KeepFirst(size_t most, std::vector<PlanAnswer>* plans) {
 
 absl::Status AnswerPlans(const NormalizedIntent& question, const LayoutSearch& search, const SearchResult& found,
                          const EvidenceSnapshot& evidence, PlanAnswers* answers) {
-  FLIGHTPLAN_RETURN_IF_ERROR(AnswerEach(question, search, found, evidence, answers));
+  FLIGHTPLAN_RETURN_IF_ERROR(AnswerEach(question, search, found, evidence, answers).status());
   Rank(search, answers);
   return absl::OkStatus();
 }

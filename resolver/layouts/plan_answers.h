@@ -31,8 +31,6 @@ struct PlanAnswers {
   int64_t refused = 0;            // layouts that the rules of the release refuse
   // Of the fastest of these, whatever its memory.
   std::vector<Finding> first_refusal;
-  // Sizes that each layout of the last search that was refused would be accepted with, each by itself.
-  std::vector<Assignment> asked_by_all;
   int64_t alike = 0;  // layouts that a better plan stands for
   bool cut = false;   // the work was spent, or the caller gone, before every layout that was found had its plan
 };
