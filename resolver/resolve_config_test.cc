@@ -226,49 +226,6 @@ TEST(ResolveConfig, ItsOwnDecisionsGivenBackAreTheSameStep) {
   EXPECT_NEAR(StepUs(given) / StepUs(decided), 1, 0.01);
 }
 
-// Graphs and EP overlap together may spoil gradients; without the graphs a step takes longer, which is no secret.
-TEST(ResolveConfig, TheFixOfAFieldReportSaysWhatItCosts) {
-  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100", 16, 4096, 128);
-  SetSizes({.tp = 1, .pp = 1, .ep = 16}, &request);
-  Pin("overlap_moe_expert_parallel_comm", true, &request);
-  Pin("cuda_graph_impl", "transformer_engine", &request);
-  v1::KnobSetting& modules = *request.add_pinned_knobs();
-  modules.set_name("cuda_graph_modules");
-  modules.mutable_value()->mutable_list_value()->add_values()->set_string_value("attn");
-  const v1::ResolveConfigResponse response = Resolved(request);
-  const v1::Finding* const graphed = FindFinding(response.findings(), "field.graphed-attention-ep-overlap");
-  ASSERT_NE(graphed, nullptr);
-  ASSERT_GT(graphed->fixes_size(), 0);
-  EXPECT_NE(graphed->needs().find("; with the fix: step +"), std::string::npos) << graphed->needs();
-}
-
-// The native kernel needs a buffer of its own, for which there is no room at this microbatch.
-TEST(ResolveConfig, AFixThatLacksMemoryComesWithRoomForIt) {
-  for (const char* stack : {"megatron-bridge", "ms-swift", "verl"}) {
-    v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100", 16, 4096, 512);
-    request.mutable_target()->set_framework(stack);
-    SetSizes({.tp = 2, .pp = 2, .vpp = 6, .ep = 4}, &request);
-    request.mutable_layout()->set_micro_batch_size(16);
-    Pin("cross_entropy_fusion_impl", "te", &request);
-    const v1::ResolveConfigResponse response = Resolved(request);
-    const v1::Finding* const unstable = FindFinding(response.findings(), "ce-fusion.te-unstable");
-    ASSERT_NE(unstable, nullptr) << stack;
-    ASSERT_EQ(unstable->fixes_size(), 1) << stack;
-    EXPECT_NE(unstable->needs().find("; with the fix: step +"), std::string::npos) << unstable->needs();
-    for (const v1::KnobSetting& setting : unstable->fixes(0).knobs()) {
-      if (setting.name() == "micro_batch_size") {
-        request.mutable_layout()->set_micro_batch_size(static_cast<int32_t>(setting.value().int_value()));
-      } else {
-        Pin(setting.name(), setting.value(), &request);
-      }
-    }
-    request.mutable_pinned_knobs()->DeleteSubrange(0, 1);
-    const v1::ResolveConfigResponse fixed = Resolved(request);
-    EXPECT_EQ(FindFinding(fixed.findings(), "ce-fusion.te-unstable"), nullptr) << stack;
-    EXPECT_EQ(fixed.estimate().fit(), response.estimate().fit()) << stack;
-  }
-}
-
 // Where shared experts take a plan off the flex dispatcher, its backend goes too: to leave it is a finding of its own.
 TEST(ResolveConfig, WhatLeavesFlexLeavesNoBackend) {
   v1::ResolveConfigRequest request = Training("qwen2-57b-a14b", "gb200-nvl16-or-partial", 256, 16384, 256);
@@ -279,27 +236,6 @@ TEST(ResolveConfig, WhatLeavesFlexLeavesNoBackend) {
   Pin("moe_shared_expert_overlap", true, &request);
   const v1::ResolveConfigResponse response = Resolved(request);
   EXPECT_EQ(FindFinding(response.findings(), "field.backend-without-flex"), nullptr);
-}
-
-// A fix takes back no choice of ours that goes with the rest of it: --unset of a knob that nobody set.
-TEST(ResolveConfig, AFixHasNoMoreWordsThanHold) {
-  v1::ResolveConfigRequest request = Training("minimax-m2.5", "h200-sxm", 64, 4096, 512);
-  request.mutable_target()->set_framework("primus");
-  request.mutable_workload()->set_precision("mxfp8");
-  request.set_stage(v1::STAGE_BRING_UP);
-  SetSizes({.tp = 1, .pp = 3, .ep = 8}, &request);
-  Pin("cuda_graph_impl", "transformer_engine", &request);
-  Pin("recompute_granularity", "full", &request);
-  const v1::ResolveConfigResponse response = Resolved(request);
-  int seen = 0;
-  for (const v1::Finding& finding : response.findings()) {
-    for (const v1::Fix& fix : finding.fixes()) {
-      if (fix.knobs().empty() || fix.knobs(0).name() != "recompute_granularity") continue;
-      ++seen;
-      EXPECT_EQ(fix.knobs_size(), 1) << finding.rule_id() << ": " << fix.ShortDebugString();
-    }
-  }
-  EXPECT_GT(seen, 0);
 }
 
 // A pin is the narrower word. The layout that is printed is the one that is launched.
@@ -415,18 +351,6 @@ TEST(ResolveConfig, ALaunchOfLoongForgeTrainsTheModel) {
   const v1::ValidateConfigResponse judged = Validated(text);
   ASSERT_GT(judged.estimate().stages_size(), 0);
   EXPECT_EQ(judged.estimate().stages(0).total_bytes().value(), plan.estimate().stages(0).total_bytes().value());
-}
-
-TEST(ResolveConfig, OffersNoExpertSizeToADenseModel) {
-  v1::ResolveConfigRequest request = testing::Training("qwen3-8b", "h100-sxm", 8, 4096, 64);
-  testing::SetSizes({.tp = 3, .pp = 1}, &request);
-  const v1::ResolveConfigResponse answer = testing::Resolved(request);
-  const v1::Finding* const grid = testing::FindFinding(answer.findings(), "mesh.expert-world-divisible");
-  ASSERT_NE(grid, nullptr);
-  ASSERT_GT(grid->fixes_size(), 0);
-  for (const v1::Fix& fix : grid->fixes()) {
-    EXPECT_FALSE(absl::StrContains(fix.ShortDebugString(), "expert")) << fix.ShortDebugString();
-  }
 }
 
 }  // namespace
