@@ -117,6 +117,19 @@ TEST(VirtualStages, AreWeighedWithEachFlexBackend) {
   }
 }
 
+// Nothing fits with the backend that is decided without virtual stages, and some numbers do with the all-to-all.
+TEST(VirtualStages, AreWeighedWithAnotherDispatcherWhereNoneFits) {
+  v1::ResolveConfigRequest request = Question("ernie-4.5-300b-a47b", "a800-sxm-80gb", 64, 256, "loongforge");
+  request.mutable_workload()->set_seq_length(16384);
+  request.mutable_software()->set_te_version("2.12.0");
+  request.mutable_software()->mutable_dispatchers()->add_backends("hybridep");
+  SetSizes({.tp = 1, .ep = 16}, &request);
+  const v1::ResolveConfigResponse open = Resolved(request);
+  request.mutable_layout()->set_virtual_pipeline_model_parallel_size(7);
+  ASSERT_EQ(Resolved(request).outcome(), v1::OUTCOME_RESOLVED);
+  EXPECT_EQ(open.outcome(), v1::OUTCOME_RESOLVED);
+}
+
 // What next to nobody runs counts by how a number is executed, not by how the search would have executed it.
 TEST(VirtualStages, AreRankedAsTheyAreExecuted) {
   v1::ResolveConfigRequest request = Question("gemma-2-27b", "l40s", 32, 64, "megatron-lm");

@@ -1,7 +1,6 @@
 #include "resolver/layouts/execution_space.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -144,12 +143,8 @@ uint8_t NeverOverlapped(const Asked& q) {
   return q.f.moe && !named && decide::OverlapSpoilsAttentionGraph(q.f.precision) ? uint8_t{kGraphAttn} : uint8_t{0};
 }
 
-// What the rules of the release keep out of the recompute beside these modules (rules/core/cuda_graph_older.cc and
-// cuda_graph_modules.cc).
 uint16_t NeverRecomputed(const Asked& q, uint8_t modules) {
-  if (modules == 0) return 0;
-  if (!decide::GraphsOfCore15(q.intent.env)) return (modules & kGraphMoeRouter) != 0 ? kDropMoe : 0;
-  return modules == kGraphAttn ? kDropCoreAttn | kDropMlaUpProj : std::numeric_limits<uint16_t>::max();
+  return static_cast<uint16_t>(decide::NeverRecomputedInGraphs(q.intent.env, modules));
 }
 
 Graphs OwnGraphs(const Asked& q) {

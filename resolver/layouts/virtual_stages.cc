@@ -30,6 +30,18 @@ NormalizedIntent WithGivenSizes(NormalizedIntent intent) {
   return intent;
 }
 
+// The virtual stages of what fits, best first, in the first of the rooms that anything fits.
+std::vector<int64_t> RankedIn(SearchQuestion* question, bool leave_room) {
+  std::vector<int64_t> counts;
+  for (const double room : kRooms) {
+    if (!leave_room && room < 1) continue;
+    question->room = room;
+    for (const FoundPlan& plan : Search(*question).plans) counts.push_back(plan.sizes.vpp);
+    if (!counts.empty()) break;
+  }
+  return counts;
+}
+
 }  // namespace
 
 bool VirtualStagesAreOpen(const NormalizedIntent& intent) {
@@ -110,12 +122,11 @@ std::vector<int64_t> VirtualStageSearch::Ranked(const Candidate& as, bool leave_
            other.ep_overlap == as.ep_overlap;
   });
   space.graphs = {{as.graphs, as.graph_modules}};
-  std::vector<int64_t> counts;
-  for (const double room : kRooms) {
-    if (!leave_room && room < 1) continue;
-    search_.question.room = room;
-    for (const FoundPlan& plan : Search(search_.question).plans) counts.push_back(plan.sizes.vpp);
-    if (!counts.empty()) break;
+  std::vector<int64_t> counts = RankedIn(&search_.question, leave_room);
+  // Where none fits with the plan's exchange, one may with another: the decisions weigh all of them for each number.
+  if (counts.empty() && exchanges_.size() > space.exchanges.size()) {
+    space.exchanges = exchanges_;
+    counts = RankedIn(&search_.question, leave_room);
   }
   return counts;
 }

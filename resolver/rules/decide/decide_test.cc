@@ -51,6 +51,23 @@ TEST(Recompute, LeavesOutOfFp8WhatAnOldTransformerEngineRefuses) {
   EXPECT_EQ(Plan(intent).config.Get(Knob::recompute_modules), Value(Value::List{"moe"}));
 }
 
+// What a router's graphs or graphs of core 0.15 refuse beside them is not decided; nor are layers as a whole.
+TEST(Recompute, LeavesOutWhatGivenGraphsRefuse) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 64, {.ep = 16}, 512);
+  intent.workload.seq_length = 8192;
+  intent.workload.precision = Precision::kFp8Delayed;
+  EXPECT_EQ(Plan(intent).config.Get(Knob::recompute_modules), Value(Value::List{"moe"}));
+  Pin(intent, Knob::cuda_graph_impl, "transformer_engine");
+  NormalizedIntent attention = intent;
+  Pin(attention, Knob::cuda_graph_modules, Value(Value::List{"attn"}));
+  EXPECT_EQ(Plan(attention).config.Get(Knob::recompute_modules), Value(Value::List{"moe"}));
+  Pin(intent, Knob::cuda_graph_modules, Value(Value::List{"moe_router", "moe_preprocess"}));
+  const DecidedPlan plan = Plan(intent);
+  EXPECT_TRUE(plan.config.Get(Knob::recompute_granularity).is_none());
+  EXPECT_TRUE(plan.config.Get(Knob::recompute_modules).is_none() ||
+              plan.config.origin(Knob::recompute_modules) == Origin::kDefault);
+}
+
 // Every recipe that can be asked for, in the format that it is used in.
 TEST(Precision, IsSpelledByTheTableOfRecipes) {
   NormalizedIntent intent = Intent("qwen3-30b-a3b", "gb200", 16, {.ep = 8}, 512);

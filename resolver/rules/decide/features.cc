@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include "absl/strings/str_format.h"
 #include "resolver/base/bytes.h"
@@ -189,6 +191,12 @@ unsigned NeverRecomputedInFp8(const Config& config, const Environment& env) {
   if (!config.Get(Knob::fp8).truthy()) return 0;
   const bool delayed = config.Get(Knob::fp8_recipe).text() == "delayed";
   return delayed || !AtLeast(env.te, "2.6.0") ? kDropMoeAct | kDropLayernorm : 0;
+}
+
+unsigned NeverRecomputedInGraphs(const Environment& env, unsigned modules) {
+  if (modules == 0) return 0;
+  if (!GraphsOfCore15(env)) return (modules & kGraphMoeRouter) != 0 ? kDropMoe : 0;
+  return modules == kGraphAttn ? kDropCoreAttn | kDropMlaUpProj : std::numeric_limits<uint16_t>::max();
 }
 
 Features ExtractFeatures(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, const Config& config) {

@@ -115,6 +115,10 @@ bool OverlapSpoilsAttentionGraph(Precision precision);
 // Bits of RecomputeModule that FP8 keeps out of the recompute (rules/core/recompute.cc).
 unsigned NeverRecomputedInFp8(const Config& config, const Environment& env);
 
+// Those that scoped graphs of these modules (GraphModule bits; 0: of whole layers) keep out of it
+// (rules/core/cuda_graph_older.cc and cuda_graph_modules.cc).
+unsigned NeverRecomputedInGraphs(const Environment& env, unsigned modules);
+
 // Whether pipelines of this model compute the up projections of latent attention again even where they fit without, as
 // published recipes do. What trains adapters alone keeps little to begin with.
 bool UpProjectionIsHabit(const NormalizedIntent& intent, const Candidate& candidate);

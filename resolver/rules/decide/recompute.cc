@@ -55,6 +55,19 @@ bool OffloadInstead(Deliberation& d) {
   return true;
 }
 
+// The caller has graphs of parts of the layers: a layer that is computed again as a whole is in none of them.
+bool KeepsScopedGraphs(const Features& f) {
+  return f.candidate.graphs == GraphImpl::kLocal || f.candidate.graphs == GraphImpl::kTransformerEngine;
+}
+
+// Bits of RecomputeModule that are out of question.
+unsigned NeverRecomputed(const Deliberation& d) {
+  unsigned never = NeverRecomputedInFp8(d.config(), d.intent.env);
+  if (!LimitsOfProvider(d.config(), d.intent.env).layernorm_recompute) never |= kDropLayernorm;
+  if (KeepsScopedGraphs(d.f)) never |= NeverRecomputedInGraphs(d.intent.env, d.f.candidate.graph_modules);
+  return never;
+}
+
 // Cheapest bytes first. In MLA the up projections are the largest rows and come with the dense MLP; elsewhere the
 // expert activation and the norms cost next to no arithmetic. What comes last repeats whole parts of the layer: on
 // LoongForge under EP overlap those that its schedule can pair, elsewhere `moe`, which repeats the exchanges and
@@ -64,10 +77,7 @@ std::vector<Step> StepsFor(const Deliberation& d, bool overlap, bool paired) {
   const bool dense_layers = f.moe && f.shape.MoeLayers() < f.shape.num_layers && !f.hybrid_attention;
   std::vector<Step> steps;
   if (f.mla) steps.push_back({kDropMlaUpProj | (dense_layers ? unsigned{kDropMlp} : 0u)});
-  const bool norms = LimitsOfProvider(d.config(), d.intent.env).layernorm_recompute;
-  const unsigned small =
-      (kDropMoeAct | (norms ? unsigned{kDropLayernorm} : 0u)) & ~NeverRecomputedInFp8(d.config(), d.intent.env);
-  if (f.moe && small != 0) steps.push_back({small});
+  if (f.moe) steps.push_back({kDropMoeAct | kDropLayernorm});
   if (f.shared_expert && !d.on(K::moe_shared_expert_overlap)) steps.push_back({kDropSharedExperts});
   if (paired) {
     steps.push_back({kDropOverlapExperts, kDropMoeAct | kDropSharedExperts});
@@ -76,6 +86,8 @@ std::vector<Step> StepsFor(const Deliberation& d, bool overlap, bool paired) {
   } else if (f.moe && !overlap) {
     steps.push_back({kDropMoe, kDropMoeAct | kDropSharedExperts});
   }
+  for (Step& step : steps) step.add &= ~NeverRecomputed(d);
+  std::erase_if(steps, [](const Step& step) { return step.add == 0; });
   return steps;
 }
 
@@ -133,7 +145,8 @@ Relief FindRelief(D d, double without) {
   if (relief.tensors != 0) relief.bytes = BytesWith(f, {.modules = relief.modules, .offload = relief.tensors});
   if (relief.modules != 0 && Fits(f, relief.bytes)) return relief;
   const double with_full = BytesWith(f, {.full = true});
-  if (relief.modules == 0 || (!overlap_pinned && with_full < relief.bytes)) {
+  const bool frees_more = relief.modules == 0 || (!overlap_pinned && with_full < relief.bytes);
+  if (frees_more && !KeepsScopedGraphs(f)) {
     relief.full = true;
     relief.bytes = with_full;
   }
@@ -148,6 +161,12 @@ void ChooseNone(Deliberation& d) {
        .reason = d.f.memory_known ? absl::StrCat("fits without by the closed formulas, ", KeptFree(d.f))
                                   : std::string("this GPU's memory size is not published, so no need for it is known"),
        .basis = Basis::kEstimate});
+}
+
+void ChooseNoneBesideGraphs(Deliberation& d, std::string reason) {
+  absl::StrAppend(&reason, "; the graphs that are asked for exclude what would make room");
+  d.Choose(K::recompute_granularity, Value(),
+           {.rule_id = kRule, .reason = std::move(reason), .basis = Basis::kEstimate});
 }
 
 // Pipelines of latent attention with experts: their largest activations are what a few small products expand, so that
@@ -225,6 +244,7 @@ void DecideRecompute(Deliberation& d) {
   d.footprint_bytes = relief.bytes;
   std::string reason = absl::StrCat("about ", Gib(without), " without it by the closed formulas, ", KeptFree(d.f));
   if (relief.full) return ChooseFull(d, std::move(reason));
+  if (relief.modules == 0) return ChooseNoneBesideGraphs(d, std::move(reason));
   ChooseModules(d, relief, std::move(reason));
 }
 
