@@ -29,7 +29,8 @@ TEST(NearestName, IsTheOneWithTheFewestEdits) {
 TEST(NearestName, CountsEditsAndNotLetters) {
   EXPECT_EQ(NearestName("abc", {"cab", "xyz"}), "cab");
   EXPECT_EQ(NearestName("aaaaaaaa", {"a"}), "");
-  EXPECT_EQ(NearestName("ab", {"cd"}), "cd");
+  EXPECT_EQ(NearestName("ab", {"cd"}), "");
+  EXPECT_EQ(NearestName("moe", {"fp4"}, 3), "");
   EXPECT_EQ(NearestName("abcd", {"efgh"}), "");
 }
 
@@ -75,7 +76,8 @@ TEST(NearestName, IsNearByTheMatrixOfEdits) {
       other.replace(at, random() % 2, any(random() % 2));
     }
     if (other.size() > 128 || other.empty()) continue;
-    const bool near = EditsBetween(name, other) <= std::max<size_t>(2, name.size() / 3);
+    const size_t allowed = std::min(std::max<size_t>(2, name.size() / 3), std::max<size_t>(1, name.size()) - 1);
+    const bool near = !name.empty() && EditsBetween(name, other) <= allowed;
     ASSERT_EQ(NearestName(name, {other}) == other, near) << absl::CEscape(name) << " " << absl::CEscape(other);
   }
 }
