@@ -178,10 +178,12 @@ TEST(Evidence, AReportedPeakMovesTheBandsAndIsNamed) {
   EXPECT_NE(finding->needs().find("job-2"), std::string::npos) << finding->needs();
 }
 
-v1::ValidateConfigResponse Judged(const v1::ResolveConfigResponse& plan, const EvidenceSnapshot& evidence) {
+v1::ValidateConfigResponse Judged(const v1::ResolveConfigResponse& plan, const EvidenceSnapshot& evidence,
+                                  double hbm_bytes = 0) {
   v1::ValidateConfigRequest launch;
   *launch.mutable_target() = Question().target();
   *launch.mutable_hardware() = Question().hardware();
+  if (hbm_bytes > 0) launch.mutable_hardware()->mutable_fabric()->set_hbm_bytes(static_cast<int64_t>(hbm_bytes));
   *launch.mutable_software() = Question().software();
   launch.mutable_file()->set_name("launch.sh");
   launch.mutable_file()->set_text(plan.launches(0).text());
@@ -215,6 +217,23 @@ TEST(Evidence, ALaunchIsMovedAsItsPlanIs) {
   EXPECT_NE(named.find("evidence.memory-calibrated the memory forecast rests on measurements job-2"),
             std::string::npos);
   EXPECT_EQ(named.find("store-down"), std::string::npos);
+}
+
+// What a door says of memory says that runs moved it, since it leaves out the note that names them.
+TEST(Evidence, AMovedMemoryFindingSaysSo) {
+  const v1::ResolveConfigResponse plan = Resolve(Snapshot({}));
+  const double bytes = testing::MostBytes(plan);
+  const EvidenceSnapshot none = Snapshot({}), evidence = Snapshot({Report("job-1", "memory_high_water_bytes", bytes)});
+  for (const double room : {0.95, 1.01}) {
+    for (const bool moved : {false, true}) {
+      const v1::ValidateConfigResponse judged = Judged(plan, moved ? evidence : none, room * bytes);
+      const v1::Finding* const lacks = testing::FindFinding(judged.findings(), "fit.memory");
+      const v1::Finding* const tight = testing::FindFinding(judged.findings(), "fit.memory-marginal");
+      const v1::Finding* const finding = lacks != nullptr ? lacks : tight;
+      ASSERT_NE(finding, nullptr) << room << moved;
+      EXPECT_EQ(finding->seen().find(", moved by 1 reported run") != std::string::npos, moved) << finding->seen();
+    }
+  }
 }
 
 TEST(Evidence, AMeasuredPeakDecidesWhetherMemoryIsTheNextWall) {

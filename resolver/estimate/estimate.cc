@@ -69,7 +69,8 @@ std::optional<FoundMemory> EstimatedPlan::memory() const {
                      std::llround(total.high),
                      usable_bytes > 0 ? std::optional(usable_bytes) : std::nullopt,
                      /*at_least=*/false,
-                     reserved_bytes};
+                     reserved_bytes,
+                     reported_runs};
 }
 
 }  // namespace flightplan

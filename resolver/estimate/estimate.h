@@ -25,6 +25,7 @@ struct EstimatedPlan {
   int64_t static_bytes = 0;                     // parameters, gradients and optimizer state of the fullest stage
   int64_t usable_bytes = 0;                     // 0: the GPU's memory is not known
   int64_t reserved_bytes = 0;                   // held by others, not in usable_bytes
+  int reported_runs = 0;                        // that moved the stages' totals
   std::string scope;                            // what is counted, and what the band comes from
 
   // For the rules; empty where there are no stages.

@@ -88,6 +88,7 @@ void ApplyMemoryEvidence(const NormalizedIntent& intent, const Config& config, c
   question.high = fullest.high;
   const Calibration calibration = Calibrate(question, reported);
   if (calibration.runs == 0) return;
+  estimate->reported_runs = calibration.runs;
   const FitVerdict before = estimate->fit;
   for (StageForecast& stage : estimate->stages) {
     const double value = stage.total.value;

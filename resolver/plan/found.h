@@ -16,6 +16,7 @@ struct FoundMemory {
   std::optional<int64_t> usable;         // empty: the GPU's memory is not known
   bool at_least = false;                 // no forecast: all figures are what the static part takes at least
   int64_t reserved = 0;                  // held by others, not in `usable`
+  int reported_runs = 0;                 // that moved the forecast
 };
 
 struct Found {

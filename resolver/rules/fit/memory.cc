@@ -23,10 +23,16 @@ std::string Others(const FoundMemory& memory) {
   return memory.reserved > 0 ? absl::StrFormat(" (others hold %.1f GiB)", Gib(memory.reserved)) : "";
 }
 
+// A door shows this finding, and not the one that names the runs (pipeline/apply_evidence.h).
+std::string ByRuns(const FoundMemory& memory) {
+  if (memory.reported_runs == 0) return "";
+  return absl::StrFormat(", moved by %d reported run%s", memory.reported_runs, memory.reported_runs == 1 ? "" : "s");
+}
+
 std::string Forecast(F f) {
   const FoundMemory memory = f.found().memory.value_or(FoundMemory{});
-  return absl::StrFormat("about %.1f GiB (%.1f to %.1f) of %.1f GiB per GPU%s", Gib(memory.value), Gib(memory.low),
-                         Gib(memory.high), Gib(memory.usable.value_or(0)), Others(memory));
+  return absl::StrFormat("about %.1f GiB (%.1f to %.1f) of %.1f GiB per GPU%s%s", Gib(memory.value), Gib(memory.low),
+                         Gib(memory.high), Gib(memory.usable.value_or(0)), Others(memory), ByRuns(memory));
 }
 
 std::string Bytes(F f) {
