@@ -63,6 +63,13 @@ void Text(absl::string_view key, absl::string_view value, Json* json) {
   json->String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
 }
 
+void Texts(const char* key, const std::vector<std::string>& values, Json* json) {
+  json->Key(key);
+  json->StartArray();
+  for (const std::string& value : values) json->String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
+  json->EndArray();
+}
+
 void Number(const char* key, int value, Json* json) {
   json->Key(key);
   json->Int(value);
@@ -110,14 +117,11 @@ std::string RenderBatchJsonLines(const std::vector<BatchItem>& items) {
       Text("seen", line.seen, &json);
       Text("needs", line.needs, &json);
       if (!line.fix.empty()) Text("fix", line.fix, &json);
+      if (!line.other_fixes.empty()) Texts("other_fixes", line.other_fixes, &json);
       json.EndObject();
     }
     json.EndArray();
-    json.Key("not_judged");
-    json.StartArray();
-    for (const std::string& what : item.review.not_judged)
-      json.String(what.data(), static_cast<rapidjson::SizeType>(what.size()));
-    json.EndArray();
+    Texts("not_judged", item.review.not_judged, &json);
     json.EndObject();
     absl::StrAppend(&out, absl::string_view(buffer.GetString(), buffer.GetSize()), "\n");
   }

@@ -113,13 +113,20 @@ void Rules(const RuleIndex& rules, const std::function<std::string(const std::st
   out->EndArray();
 }
 
+std::string MessageOf(const doors::FindingLine& line) {
+  std::string text = line.seen;
+  if (!line.needs.empty()) absl::StrAppend(&text, "\nNeeds: ", line.needs);
+  if (!line.fix.empty()) absl::StrAppend(&text, "\nFix: ", line.fix);
+  for (const std::string& other : line.other_fixes) absl::StrAppend(&text, "\nOr: ", other);
+  return text;
+}
+
 void Result(const BatchItem& item, const doors::FindingLine& line, const RuleIndex& rules, SarifWriter* out) {
   out->Object();
   out->Text("ruleId", line.rule_id);
   out->Number("ruleIndex", rules.at(line.rule_id));
   out->Text("level", line.error ? "error" : "warning");
-  out->Message("message", absl::StrCat(line.seen, line.needs.empty() ? "" : absl::StrCat("\nNeeds: ", line.needs),
-                                       line.fix.empty() ? "" : absl::StrCat("\nFix: ", line.fix)));
+  out->Message("message", MessageOf(line));
   Location(item.path, &line, out);
   // Stable over edits elsewhere in the file, so that a host does not show an old finding as new (3.27.17).
   out->Object("partialFingerprints");

@@ -92,6 +92,7 @@ std::string RenderSlurmReview(const doors::Review& review) {
     AppendPart("  ", line.line > 0 ? absl::StrCat("line ", line.line, ": ") : "", line.seen, &out);
     AppendPart("    ", "needs: ", line.needs, &out);
     AppendPart("    ", "fix: ", line.fix, &out);
+    for (const std::string& other : line.other_fixes) AppendPart("    ", "or:  ", other, &out);
   }
   if (shown > kMaxSlurmFindings) {
     absl::StrAppend(&out, "  and ", shown - kMaxSlurmFindings, " more: flightplan validate says all\n");

@@ -119,7 +119,14 @@ FindingLine LineOf(const v1::Finding& finding, const Spelling& spelling) {
   line.column = finding.location().column();
   line.seen = finding.seen();
   line.needs = finding.needs();
-  if (finding.fixes_size() > 0) line.fix = FixText(finding.fixes(0), spelling);
+  for (const v1::Fix& fix : finding.fixes()) {
+    std::string text = FixText(fix, spelling);
+    if (line.fix.empty()) {
+      line.fix = std::move(text);
+    } else {
+      line.other_fixes.push_back(std::move(text));
+    }
+  }
   return line;
 }
 
@@ -187,6 +194,7 @@ std::string FindingLine::Text() const {
   std::string text = line > 0 ? absl::StrCat("line ", line, ": ", seen) : seen;
   if (!needs.empty()) absl::StrAppend(&text, "; needs: ", needs);
   if (!fix.empty()) absl::StrAppend(&text, "; fix: ", fix);
+  for (const std::string& other : other_fixes) absl::StrAppend(&text, "; or: ", other);
   return absl::StrCat(text, " [", rule_id, "]");
 }
 

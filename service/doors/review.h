@@ -58,7 +58,8 @@ struct FindingLine {
   int line = 0, column = 0;  // of the file, from 1; 0: it was not written
   std::string seen;
   std::string needs;
-  std::string fix;  // the best one, spelled for the target; empty: none is known
+  std::string fix;                       // the best one, spelled for the target; empty: none is known
+  std::vector<std::string> other_fixes;  // `needs` may say what each of them comes to
 
   std::string Text() const;
 };

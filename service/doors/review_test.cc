@@ -1,0 +1,38 @@
+#include "service/doors/review.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "flightplan/v1/resolver_service.pb.h"
+
+namespace flightplan::doors {
+namespace {
+
+void AddFix(const char* knob, int value, v1::Finding* finding) {
+  v1::KnobSetting* const setting = finding->add_fixes()->add_knobs();
+  setting->set_name(knob);
+  setting->mutable_value()->set_int_value(value);
+}
+
+// What is needed may say what each fix comes to, so that none of them may be missing.
+TEST(Review, NamesEveryFix) {
+  v1::ValidateConfigResponse response;
+  response.set_target("megatron-lm main");
+  v1::Finding* const finding = response.add_findings();
+  finding->set_severity(v1::SEVERITY_ERROR);
+  finding->set_rule_id("fit.memory");
+  finding->set_seen("82 GiB of 80");
+  AddFix("tensor_model_parallel_size", 2, finding);
+  AddFix("context_parallel_size", 2, finding);
+  const Review review = ReviewOf(response);
+  ASSERT_EQ(review.lines.size(), 1);
+  EXPECT_EQ(review.lines[0].fix, "--tensor-model-parallel-size 2");
+  EXPECT_EQ(review.lines[0].other_fixes, std::vector<std::string>{"--context-parallel-size 2"});
+  EXPECT_EQ(review.lines[0].Text(),
+            "82 GiB of 80; fix: --tensor-model-parallel-size 2; or: --context-parallel-size 2 [fit.memory]");
+}
+
+}  // namespace
+}  // namespace flightplan::doors
