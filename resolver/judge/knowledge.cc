@@ -125,7 +125,8 @@ bool IsVariable(absl::string_view name) {
 
 // What the reader itself says of a word, rather than a rule of values.
 Standing StandingOfReader(const Finding& finding, const Stack& stack, const Knowledge& knowledge) {
-  if (finding.rule_id == "input.limit") return Standing::kFull;  // of ours: what lies beyond it was not read
+  // Of ours: what lies beyond the one was not read, and the other is no stack's to judge.
+  if (finding.rule_id == "input.limit" || finding.rule_id == "input.line-ends") return Standing::kFull;
   // A fork's choices of a flag that it shares with us are its own, whatever else its scripts bring.
   const auto stated = [](const Observed& seen) { return FindKnob(seen.name).has_value() && !seen.value.is_none(); };
   if (stack.fork && std::any_of(finding.observed.begin(), finding.observed.end(), stated)) return Standing::kFull;

@@ -202,6 +202,19 @@ class LineIndex {
   std::vector<int> starts_ = {0};
 };
 
+// Lines that end as on Windows are read here as they were meant; bash and sbatch take them otherwise.
+void JudgeLineEnds(absl::string_view script, std::vector<ParseFinding>* findings) {
+  const size_t at = script.find("\r\n");
+  if (at == absl::string_view::npos) return;
+  ParseFinding entry = MakeParseFinding(
+      {-1, static_cast<int>(at), 0}, "input.line-ends", Severity::kError, "a line that ends in CR LF, as on Windows",
+      "line ends as on Linux: bash takes the CR for part of the last word, so that a continued command ends there, and "
+      "sbatch refuses the file; sed -i 's/\\r$//' FILE",
+      "bash(1), sbatch(1)");
+  entry.finding.verdict = Verdict::kWillRun;
+  KeepFinding(std::move(entry), findings);
+}
+
 }  // namespace
 
 ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given, const SourcedFiles& files) {
@@ -234,6 +247,7 @@ ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given, cons
              "a script that says its launch without so many expansions, loops and patterns");
     }
   }
+  if (!out.script.empty()) JudgeLineEnds(script, &out.findings);
   const LineIndex lines(script);
   for (Argument& arg : out.args) lines.Place(&arg.at);
   for (ParseFinding& finding : out.findings) lines.Place(&finding.at);

@@ -49,6 +49,17 @@ NCCL_ALGO=Ring torchrun --nproc_per_node 8 --nnodes=4 pretrain_gpt.py \
   EXPECT_EQ(launch.world_size, 32);
 }
 
+// Read as they were meant, with the error that bash and sbatch would make of it; what launches nothing has none.
+TEST(ShellReader, TakesLinesThatEndAsOnWindows) {
+  const ShellLaunch launch = ReadShellLaunch("#!/bin/bash\npython x.py --num-layers 4 \\\r\n  --bf16\r\n", {});
+  EXPECT_EQ(Texts(launch), (Words{"--num-layers", "4", "--bf16"}));
+  ASSERT_EQ(launch.findings.size(), 1u);
+  EXPECT_EQ(launch.findings[0].finding.rule_id, "input.line-ends");
+  EXPECT_EQ(launch.findings[0].finding.severity, Severity::kError);
+  EXPECT_EQ(launch.findings[0].at.line, 2);
+  EXPECT_TRUE(ReadShellLaunch("echo hi\r\n", {}).findings.empty());
+}
+
 TEST(ShellReader, PointsAtWhatWasWritten) {
   const ShellLaunch launch = ReadShellLaunch("A='--num-layers 4'\npython x.py $A --bf16\n", {});
   ASSERT_EQ(launch.args.size(), 3u);
