@@ -46,10 +46,12 @@ Patch Edit(const ReadConfig& written, const Patch& patch, ConfigInput* input) {
     case ConfigInput::Form::kFile: {
       const bool shell = reading.format == kShellFormat;
       const InputFormat* format = FindInputFormat(reading.format, written.env.target);
-      if (format != nullptr && format->part) return patch;  // no text of ours is put into a program
+      const bool python = reading.format == kPythonFormat;
+      if (format != nullptr && format->part && !python) return patch;  // what it says may stand elsewhere
       const bool yaml = format != nullptr && format->file != nullptr;
-      EditedText edited = yaml ? EditYaml(input->text, reading.parsed.knobs, patch, written.env, format->place)
-                               : EditArgumentFile(input->text, launch, patch, written.env, shell);
+      EditedText edited = python ? EditPython(input->text, reading.parsed.knobs, patch)
+                          : yaml ? EditYaml(input->text, reading.parsed.knobs, patch, written.env, format->place)
+                                 : EditArgumentFile(input->text, launch, patch, written.env, shell);
       input->text = std::move(edited.text);
       return std::move(edited.unwritten);
     }

@@ -39,4 +39,8 @@ EditedText EditArgumentFile(absl::string_view text, const WrittenLaunch& launch,
 EditedText EditYaml(absl::string_view text, absl::Span<const ParsedKnob> knobs, const Patch& patch,
                     const Environment& env, YamlPlace place = nullptr);
 
+// Of a recipe of Megatron-Bridge in Python: the literal of a line that sets a field, or a new line behind those that
+// do.
+EditedText EditPython(absl::string_view text, absl::Span<const ParsedKnob> knobs, const Patch& patch);
+
 }  // namespace flightplan

@@ -4,14 +4,13 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/read/hydra_value.h"
+#include "resolver/read/python_line.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
 #include "resolver/stacks/megatron_bridge/override_reader.h"
 #include "resolver/stacks/megatron_bridge/start.h"
@@ -19,57 +18,24 @@
 namespace flightplan {
 namespace {
 
-bool IsNameByte(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
-
-// A statement without its comment.
-absl::string_view WithoutComment(absl::string_view line) {
-  char quote = 0;
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (quote != 0) {
-      if (line[i] == quote) quote = 0;
-    } else if (line[i] == '"' || line[i] == '\'') {
-      quote = line[i];
-    } else if (line[i] == '#') {
-      return line.substr(0, i);
-    }
-  }
-  return line;
-}
-
-// A literal of Python as Hydra spells it.
-std::string AsHydra(absl::string_view text) {
-  if (text == "True") return "true";
-  if (text == "False") return "false";
-  if (text == "None") return "null";
-  std::string value(text);
-  if (value.size() >= 2 && value.front() == '(' && value.back() == ')') {  // a tuple
-    value.front() = '[';
-    value.back() = ']';
-  }
-  return value;
-}
-
 class PythonReader {
  public:
   PythonReader(int release, ParseResult* out) : release_(release), reader_(release, out), out_(out) {}
 
   void Read(absl::string_view line, int number) {
-    const absl::string_view whole = line;
-    line = absl::StripAsciiWhitespace(WithoutComment(line));
-    size_t end = 0;
-    while (end < line.size() && IsNameByte(line[end])) ++end;
-    const absl::string_view name = line.substr(0, end);
-    absl::string_view value = absl::StripLeadingAsciiWhitespace(line.substr(end));
-    if (name == "from") return Import(value);
-    if (name.empty() || !absl::ConsumePrefix(&value, "=") || absl::StartsWith(value, "=")) return;
-    value = absl::StripAsciiWhitespace(value);
-    const SourcePosition at{-1, number, static_cast<int>(line.data() - whole.data()) + 1};
-    const std::vector<absl::string_view> parts = absl::StrSplit(name, absl::MaxSplits('.', 2));
+    absl::string_view import = PythonStatement(line);
+    if (absl::ConsumePrefix(&import, "from ")) return Import(import);
+    const std::optional<PythonAssignment> assignment = ReadPythonAssignment(line);
+    if (!assignment.has_value()) return;
+    const absl::string_view value = assignment->value;
+    const SourcePosition at{-1, number, static_cast<int>(assignment->statement.data() - line.data()) + 1};
+    const std::vector<absl::string_view> parts = absl::StrSplit(assignment->name, absl::MaxSplits('.', 2));
     if (parts.size() == 1) return StartFrom(value);
-    const Argument argument{std::string(line), at};
+    const Argument argument{std::string(assignment->statement), at};
     if (parts.size() == 3) {
       SetField(argument, parts[1], parts[2], value);
-    } else if (const absl::StatusOr<Value> read = ReadHydraValue(AsHydra(value)); read.ok() && !IsExpression(value)) {
+    } else if (const absl::StatusOr<Value> read = ReadHydraValue(HydraOfPython(value));
+               read.ok() && !IsExpression(value)) {
       reader_.ReadSection(argument, parts[1], *read);
     }
   }
@@ -80,7 +46,9 @@ class PythonReader {
   }
 
  private:
-  static bool IsExpression(absl::string_view value) { return value.empty() || absl::StrContains(value.substr(1), '('); }
+  static bool IsExpression(absl::string_view value) {
+    return absl::StrContains(value.substr(1), '(') || absl::EndsWith(value, "\\");
+  }
 
   // `from megatron.bridge.recipes.qwen import qwen3_30b_a3b_pretrain_config as pretrain`
   void Import(absl::string_view line) {
@@ -110,7 +78,7 @@ class PythonReader {
   }
 
   void SetField(const Argument& argument, absl::string_view section, absl::string_view field, absl::string_view value) {
-    const absl::StatusOr<Value> read = ReadHydraValue(AsHydra(value));
+    const absl::StatusOr<Value> read = ReadHydraValue(HydraOfPython(value));
     if (read.ok() && !IsExpression(value)) return reader_.ReadField(argument, section, field, *read);
     // Only a run would know it.
     if (const std::optional<Knob> knob = FindBridgeField(section, field)) {
