@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "flightplan/v1/evidence.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/rpc/error_details.pb.h"
@@ -231,7 +232,7 @@ TEST(Evidence, AMovedMemoryFindingSaysSo) {
       const v1::Finding* const tight = testing::FindFinding(judged.findings(), "fit.memory-marginal");
       const v1::Finding* const finding = lacks != nullptr ? lacks : tight;
       ASSERT_NE(finding, nullptr) << room << moved;
-      EXPECT_EQ(finding->seen().find(", moved by 1 reported run") != std::string::npos, moved) << finding->seen();
+      EXPECT_EQ(absl::StrContains(finding->seen(), ", moved by 1 reported run"), moved) << finding->seen();
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/work.h"
@@ -40,6 +41,8 @@ TEST_F(ServerTest, ACallThatTakesLongerThanTheServerAllowsEndsWithDeadlineExceed
   const grpc::Status status = Resolve(RequestNamed("m"));
   EXPECT_EQ(status.error_code(), StatusCode::DEADLINE_EXCEEDED);
   EXPECT_EQ(ReasonIn(Details(status)), "DEADLINE_EXCEEDED");
+  EXPECT_TRUE(absl::StrContains(status.error_message(), "after 20ms, with one after up to 20ms"))
+      << status.error_message();
 }
 
 TEST_F(ServerTest, CallsBeyondTheLimitInFlightAreSentAwayWithADelay) {

@@ -42,6 +42,10 @@ absl::Status FromGrpc(const grpc::Status& status, const std::string& address, in
   if (code == absl::StatusCode::kUnavailable) {
     return absl::UnavailableError(absl::StrCat("no answer from ", address, ": ", status.error_message()));
   }
+  // The server's own end of a question has details; the library's end of a call has none.
+  if (code == absl::StatusCode::kDeadlineExceeded && !status.error_details().empty()) {
+    return absl::DeadlineExceededError(absl::StrCat(address, ": ", status.error_message()));
+  }
   if (code == absl::StatusCode::kDeadlineExceeded) {
     return absl::DeadlineExceededError(absl::StrCat("no answer from ", address, " within ", seconds, " s"));
   }

@@ -79,6 +79,8 @@ Call::Call(const Edge& edge, const Metrics::Method& method, grpc::CallbackServer
   const absl::Duration longest = has_own ? edge.max_deadline : std::min(usual, edge.max_deadline);
   const absl::Duration own = has_own ? absl::FromChrono(context->deadline()) - absl::Now() : longest;
   ends_at_ = SteadyNow() + std::min(own, longest);
+  own_limit_ = !has_own || longest < own ? longest : absl::InfiniteDuration();
+  has_deadline_ = has_own;
   method_.started->Increment();
   context_->AddInitialMetadata("x-request-id", request_id_);
 }
@@ -105,8 +107,19 @@ double Call::Seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
+std::string Call::WhyItEnds() const {
+  if (own_limit_ == absl::InfiniteDuration()) return "the deadline passed";
+  const std::string limit = absl::FormatDuration(own_limit_);
+  if (has_deadline_) {
+    return absl::StrCat("this server ends every answer after ", limit,
+                        " (--max_deadline): give more of the question, or that more time");
+  }
+  return absl::StrCat("a call without a deadline ends after ", limit, ", with one after up to ",
+                      absl::FormatDuration(edge_.max_deadline), " (--max_deadline)");
+}
+
 absl::Status Call::CheckTime() const {
-  if (ends_at_ <= SteadyNow()) return absl::DeadlineExceededError("the deadline passed");
+  if (ends_at_ <= SteadyNow()) return absl::DeadlineExceededError(WhyItEnds());
   if (context_->IsCancelled()) return absl::CancelledError("the caller went away");
   return absl::OkStatus();
 }

@@ -106,13 +106,16 @@ class Call {
 
  private:
   double Seconds() const;
+  std::string WhyItEnds() const;  // whose limit it was
   absl::Status Refuse(absl::Status status, absl::Duration delay);
 
   const Edge& edge_;
   const Metrics::Method& method_;
   grpc::CallbackServerContext* const context_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  absl::Duration ends_at_;  // as SteadyNow counts
+  absl::Duration ends_at_;    // as SteadyNow counts
+  absl::Duration own_limit_;  // of the server, where it ends the call; infinite: the caller's deadline does
+  bool has_deadline_ = false;
   std::string request_id_;
   std::string trace_id_;
   Tenant* tenant_ = nullptr;  // null: nobody is asked who they are

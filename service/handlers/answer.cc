@@ -29,15 +29,22 @@ absl::Status WorkOut(AnswerRpc rpc, AnswerSource* answers, const grpc::ByteBuffe
   return Send(answer, call, response);
 }
 
+// What is ended on the way says who ended it.
+absl::Status AnswerWithin(uint64_t units, const std::function<absl::Status(Call* call)>& answer, Call* call) {
+  FLIGHTPLAN_RETURN_IF_ERROR(call->CheckTime());
+  const Work work(units, [call] { return !call->CheckTime().ok(); });
+  absl::Status status = answer(call);
+  if (absl::IsCancelled(status)) FLIGHTPLAN_RETURN_IF_ERROR(call->CheckTime());
+  return status;
+}
+
 // In the pool. The call may have ended, or its time to wait be over, before its turn came.
 absl::Status TakeTurn(WaitGate* gate, const WaitGate::Ticket& ticket,
                       const std::function<absl::Status(Call* call)>& answer, Call* call) {
   const WaitGate::Time now = std::chrono::steady_clock::now();
   call->edge().metrics->stage_queue->Observe(std::chrono::duration<double>(now - ticket.joined).count());
   if (!gate->TakeTurn(ticket, now)) return call->RefuseQueue();
-  FLIGHTPLAN_RETURN_IF_ERROR(call->CheckTime());
-  const Work work(kMaxAnswerWork, [call] { return !call->CheckTime().ok(); });
-  return answer(call);
+  return AnswerWithin(kMaxAnswerWork, answer, call);
 }
 
 void InTurn(AnswerWorkers* workers, UnaryCall* unary, std::function<absl::Status(Call* call)> answer,
@@ -58,15 +65,7 @@ void SearchInTurn(const AnswerWorkers& workers, FairPool* searches, UnaryCall* u
       static_cast<size_t>(std::max(1, kHeldSearches * workers.pool.share() - 2 * searches->share()));
   const bool queued = searches->TrySubmit(
       unary->call().payer(),
-      [unary, answer = std::move(answer)] {
-        Call* const call = &unary->call();
-        absl::Status status = call->CheckTime();
-        if (status.ok()) {
-          const Work work(kMaxSearchWork, [call] { return !call->CheckTime().ok(); });
-          status = answer(call);
-        }
-        unary->End(status);
-      },
+      [unary, answer = std::move(answer)] { unary->End(AnswerWithin(kMaxSearchWork, answer, &unary->call())); },
       max_queued, max_of_all);
   if (!queued) unary->End(unary->call().RefuseQueue());
 }
