@@ -219,7 +219,9 @@ ParseResult ParseFlagScaleYaml(absl::string_view text, const Environment& env) {
 
 Launch RenderFlagScale(const RenderInput& input) {
   // As Megatron-LM's flags have it; a flag that turns something off is a key that is true.
-  const Launch flags = WriteMegatronFlags(input, "run.py");
+  RenderInput of_flags = input;
+  of_flags.like = nullptr;  // which is written in this dialect's words
+  const Launch flags = WriteMegatronFlags(of_flags, "run.py");
   Launch launch;
   launch.env = input.vars;
   LaunchWriter words("python3 run.py", &launch);
