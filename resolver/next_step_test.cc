@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -56,6 +57,30 @@ TEST(NextStep, EveryAbSaysWhatToExpect) {
 }
 
 // The layers given to the stages otherwise, where the pipeline waits for its last one, and what comes of it.
+// Its launch is the plan's but for what the A/B changes, in the words of each stack that writes one setting a line.
+TEST(NextStep, TheOtherRunOfAnAbSaysWhatItChanges) {
+  for (const auto& [target, words] :
+       {std::pair{"megatron-lm", "--overlap-moe-expert-parallel-comm \\\n"},
+        {"slime", "--overlap-moe-expert-parallel-comm \\\n"},
+        {"megatron-bridge", "++comm_overlap.overlap_moe_expert_parallel_comm=true \\\n"},
+        {"verl", "override_transformer_config.overlap_moe_expert_parallel_comm=true \\\n"},
+        {"nemo-rl", "model_overrides.overlap_moe_expert_parallel_comm=true \\\n"},
+        {"flagscale", "++train.model.overlap_moe_expert_parallel_comm=true \\\n"}}) {
+    v1::ResolveConfigRequest request = Training("deepseek-v2", "gb200-nvl16-or-partial", 32, 8192, 64);
+    request.mutable_target()->set_framework(target);
+    request.mutable_software()->set_te_version("2.12.0");
+    request.mutable_software()->mutable_dispatchers();
+    request.set_stage(v1::STAGE_TUNE);
+    SetSizes({.tp = 4, .pp = 1, .ep = 32}, &request);
+    const v1::ResolveConfigResponse response = Resolved(request);
+    const auto ab =
+        std::find_if(response.ab_suggestions().begin(), response.ab_suggestions().end(),
+                     [](const v1::AbSuggestion& one) { return one.knob() == "overlap_moe_expert_parallel_comm"; });
+    ASSERT_NE(ab, response.ab_suggestions().end()) << target;
+    EXPECT_TRUE(absl::StrContains(ab->other_launch().text(), words)) << ab->other_launch().text();
+  }
+}
+
 TEST(NextStep, MayBeABetterSplitOfTheLayers) {
   v1::ResolveConfigRequest request = Training("qwen3-14b", "h100-sxm", 32, 4096, 128);
   request.set_stage(v1::STAGE_TUNE);
@@ -168,6 +193,21 @@ TEST(NextStep, KeepsOffWhatThePlanDoesWithout) {
 }
 
 // No sentence of the answer, and no side of its A/B, puts attention's graphs beside EP overlap.
+// LoongForge switches TP overlap off under FP16: to turn it on would change nothing.
+TEST(NextStep, IsNothingThatTheStackTakesBack) {
+  v1::ResolveConfigRequest request = Training("qwen3-14b", "l40s", 24, 4096, 24);
+  request.mutable_target()->set_framework("loongforge");
+  SetSizes({.tp = 8, .pp = 1}, &request);
+  const auto offers_overlap = [](const v1::ResolveConfigResponse& response) {
+    const v1::Finding* const next = FindFinding(response.findings(), "decide.next-step");
+    const auto is_overlap = [](const v1::AbSuggestion& ab) { return ab.knob() == "tp_comm_overlap"; };
+    return (next != nullptr && absl::StrContains(next->needs(), "tp_comm_overlap=true")) ||
+           std::any_of(response.ab_suggestions().begin(), response.ab_suggestions().end(), is_overlap);
+  };
+  request.mutable_workload()->set_precision("fp16");
+  EXPECT_FALSE(offers_overlap(Resolved(request)));
+}
+
 TEST(NextStep, NeverCapturesAttentionBesideExpertOverlap) {
   v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100", 16, 4096, 128);
   SetSizes({.tp = 1, .pp = 1, .ep = 16}, &request);

@@ -87,7 +87,7 @@ void CompletePairs(const MakeRoom& make_room, ResolvedPlan* plan) {
       starts = fits();
     }
     ab.env = env.vars;
-    starts = starts && MayBeSuggested(WriteForTarget(other, env), env, plan->run.found, plan->run.findings);
+    starts = starts && MayBeSuggested(WriteForTarget(other, env), env, plan->run.found, plan->run.findings, ab.knob);
     for (Decision& decision : plan->decided.decisions) {
       if (!starts && decision.knob == ab.knob && decision.env_var.empty()) decision.needs_ab = false;
     }

@@ -99,7 +99,8 @@ KnobChanges WithPrecisionRecipe(KnobChanges changes, const Config& config, const
 }
 
 bool MayBeTried(const PlanForecast& plan, const KnobChanges& changes) {
-  return MayBeSuggested(WriteForTarget(With(plan.config, changes), plan.env), plan.env, plan.found, plan.findings);
+  return MayBeSuggested(WriteForTarget(With(plan.config, changes), plan.env), plan.env, plan.found, plan.findings,
+                        changes.front().first);
 }
 
 Finding NextStepFinding(absl::string_view source) {

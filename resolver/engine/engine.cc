@@ -295,7 +295,9 @@ RunResult Run(Config config, Environment env, Found found, KeepArguments keep) {
   return result;
 }
 
-bool MayBeSuggested(Config config, Environment env, const Found& found, absl::Span<const Finding> known) {
+bool MayBeSuggested(Config config, Environment env, const Found& found, absl::Span<const Finding> known,
+                    std::optional<Knob> changed) {
+  const Value asked = changed.has_value() ? config.Get(*changed) : Value();
   const Program& program = Program::For(env.target, env.core_release, env.bridge_release);
   const RecordedReads& reads = program.reads(env.mla);
   RuleSet pending = reads.PendingFor(config, env);
@@ -311,7 +313,7 @@ bool MayBeSuggested(Config config, Environment env, const Found& found, absl::Sp
       if (step.rule->kind == Kind::kError || !Reported(known, IdFor(*step.rule, env.target))) return false;
     }
   }
-  return true;
+  return !asked.is_bool() || config.Get(*changed).truthy() == asked.truthy();
 }
 
 void JudgeMemory(const FoundMemory& memory, RunResult* run) {

@@ -61,9 +61,10 @@ struct RunResult {
 enum class KeepArguments { kNo, kYes };
 RunResult Run(Config config, Environment env, Found found = {}, KeepArguments keep = KeepArguments::kNo);
 
-// Whether Run would report no error, and no warning from the field (area "field-report") that is not among `known`.
-// Stops at the first one, and says nothing of what the target changes.
-bool MayBeSuggested(Config config, Environment env, const Found& found, absl::Span<const Finding> known);
+// Whether Run would report no error, and no warning from the field (area "field-report") that is not among `known`, and
+// leaves the switch `changed`, if there is one, as the configuration has it. Stops at the first one.
+bool MayBeSuggested(Config config, Environment env, const Found& found, absl::Span<const Finding> known,
+                    std::optional<Knob> changed = std::nullopt);
 
 // Whether it fits, for a run without a memory forecast: what a configuration takes is known only when its effective
 // values are. Adds to the findings.

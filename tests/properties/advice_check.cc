@@ -166,6 +166,28 @@ v1::Fix OtherSide(const v1::AbSuggestion& ab) {
   return side;
 }
 
+// What the other run's own launch sets the knob to, once it is read as any launch is; empty: what the A/B says.
+std::string BrokenText(const Resolver& resolver, const Question& question, const v1::AbSuggestion& ab) {
+  v1::ValidateConfigRequest launch;
+  *launch.mutable_target() = question.target();
+  *launch.mutable_hardware() = question.hardware();
+  *launch.mutable_software() = question.software();
+  launch.mutable_file()->set_name("other.sh");
+  launch.mutable_file()->set_text(ab.other_launch().text());
+  v1::ValidateConfigResponse read;
+  if (const absl::Status status = resolver.ValidateConfig(launch, &read); !status.ok()) {
+    return absl::StrCat("its launch is not read: ", status.message());
+  }
+  for (const v1::ConfigEntry& entry : read.config()) {
+    if (entry.name() != ab.knob()) continue;
+    if (entry.value().SerializeAsString() == ab.other_value().SerializeAsString()) return "";
+    return absl::StrCat("its launch says ", entry.value().ShortDebugString());
+  }
+  const bool is_none = ab.other_value().kind_case() == v1::KnobValue::KIND_NOT_SET;
+  // Else in a file that it writes first, or in a program's own.
+  return is_none || read.completeness() == v1::COMPLETENESS_PARTIAL ? "" : "its launch does not say it";
+}
+
 void Check(const Resolver& resolver, const Question& question, Tally* tally) {
   Answer answer;
   if (!resolver.ResolveConfig(question, &answer).ok()) return;
@@ -212,7 +234,8 @@ void Check(const Resolver& resolver, const Question& question, Tally* tally) {
   for (const v1::AbSuggestion& ab : answer.ab_suggestions()) {
     ++tally->sides;
     const v1::Fix side = OtherSide(ab);
-    const std::string breach = TryAsItIs(resolver, question, answer, side, nullptr, before);
+    std::string breach = BrokenText(resolver, question, ab);
+    if (breach.empty()) breach = TryAsItIs(resolver, question, answer, side, nullptr, before);
     if (breach.empty()) continue;
     Broken& broken = tally->broken[absl::StrCat("A/B of ", ab.knob(), ": ", breach)];
     if (broken.count++ == 0) broken = {1, question, side};
