@@ -36,14 +36,17 @@ struct StagedPlan {
   double RankedUs() const { return plan.step_us() * caution; }
 };
 
-// Of the plans that are as fast as the fastest the one with the fewest virtual stages.
+std::pair<bool, int64_t> Plainness(const StagedPlan& plan) { return {LeavesNoRoom(plan.plan), plan.stages}; }
+
+// Of the plans that are as fast as the fastest the one with the fewest virtual stages, of those that leave room where
+// one does.
 StagedPlan& FewestStagesOfTheFastest(std::vector<StagedPlan>& plans) {
   double fastest_us = std::numeric_limits<double>::max();
   for (const StagedPlan& plan : plans) fastest_us = std::min(fastest_us, plan.RankedUs());
   StagedPlan* best = nullptr;
   for (StagedPlan& plan : plans) {
     if (plan.RankedUs() > fastest_us * (1 + kAsFastStages)) continue;
-    if (best == nullptr || plan.stages < best->stages) best = &plan;
+    if (best == nullptr || Plainness(plan) < Plainness(*best)) best = &plan;
   }
   return *best;
 }
