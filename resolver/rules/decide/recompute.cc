@@ -86,7 +86,8 @@ std::vector<Step> StepsFor(const Deliberation& d, bool overlap, bool paired) {
   } else if (f.moe && !overlap) {
     steps.push_back({kDropMoe, kDropMoeAct | kDropSharedExperts});
   }
-  for (Step& step : steps) step.add &= ~NeverRecomputed(d);
+  const unsigned never = NeverRecomputed(d);
+  for (Step& step : steps) step.add &= ~never;
   std::erase_if(steps, [](const Step& step) { return step.add == 0; });
   return steps;
 }
