@@ -48,6 +48,22 @@ TEST(RepairConfig, LeavesNoEmptyListOfRecomputedModules) {
   EXPECT_EQ(CountOf(response.repair().findings(), "recompute.fp8-te-2.6"), 0);
 }
 
+// A method beside selective recompute is refused; without the recompute EP overlap would refuse it.
+TEST(RepairConfig, LeavesNoMethodOfWhatIsNotRecomputed) {
+  const v1::ValidateConfigResponse response = Validated(
+      FileOf("megatron-lm", "pretrain.sh",
+             "torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 "
+             "--seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 64 "
+             "--vocab-size 32000 --bf16 --num-experts 8 --expert-model-parallel-size 8 --moe-token-dispatcher-type "
+             "alltoall --overlap-moe-expert-parallel-comm --recompute-granularity selective --recompute-modules moe "
+             "--recompute-method uniform\n"));
+  const v1::Finding* const moe = FindFinding(response.findings(), "ep-overlap.no-moe-recompute");
+  ASSERT_NE(moe, nullptr);
+  ASSERT_GT(moe->fixes_size(), 0);
+  const std::set<std::string> all = {"recompute_granularity", "recompute_method", "recompute_modules"};
+  EXPECT_EQ(KnobsOf(moe->fixes(0)), all) << moe->ShortDebugString();
+}
+
 // Its loss is its own, so what we say of memory is a warning there.
 TEST(RepairConfig, TakesTheMemoryFixThatAWarningOffers) {
   v1::ValidateConfigRequest request = FileOf(

@@ -120,8 +120,10 @@ void LeaveEmptyRecompute(F f, Patch* patch) {
   if (modules == patch->end() || granularity != nullptr || !f.is(K::recompute_granularity, "selective")) return;
   modules->value = Value();
   patch->push_back(Assign(K::recompute_granularity, Value()));
-  // A number of layers that selective recompute refused, EP overlap refuses, too.
-  if (f.set(K::recompute_num_layers)) Add(K::recompute_num_layers, Value(), patch);
+  // A method or a number of layers that selective recompute refused, EP overlap refuses, too.
+  for (const K knob : {K::recompute_method, K::recompute_num_layers}) {
+    if (f.set(knob)) Add(knob, Value(), patch);
+  }
 }
 
 void Complete(F f, Patch* patch) {
