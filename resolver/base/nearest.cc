@@ -74,7 +74,6 @@ absl::string_view NearestOf(absl::string_view name, absl::Span<const absl::strin
   const uint64_t letters = Letters(name);
   const Distances<Bits> distances(name);
   absl::string_view best;
-  if (name.empty()) return {};
   size_t best_distance = std::min(std::max(at_least, name.size() / 3), name.size() - 1) + 1;
   for (absl::string_view candidate : candidates) {
     if (candidate.size() > kLongestName || !MayBeNear(name, letters, candidate, best_distance)) continue;
@@ -91,7 +90,7 @@ absl::string_view NearestOf(absl::string_view name, absl::Span<const absl::strin
 }  // namespace
 
 absl::string_view NearestName(absl::string_view name, absl::Span<const absl::string_view> candidates, size_t at_least) {
-  if (name.size() > kLongestName || Work::Spent()) return {};
+  if (name.empty() || name.size() > kLongestName || Work::Spent()) return {};
   Work::Spend(kWorkOfName + kWorkOfCandidate * candidates.size());
   return name.size() <= 64 ? NearestOf<uint64_t>(name, candidates, at_least)
                            : NearestOf<unsigned __int128>(name, candidates, at_least);

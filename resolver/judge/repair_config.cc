@@ -46,10 +46,10 @@ Patch Edit(const ReadConfig& written, const Patch& patch, ConfigInput* input) {
     case ConfigInput::Form::kFile: {
       const bool shell = reading.format == kShellFormat;
       const InputFormat* format = FindInputFormat(reading.format, written.env.target);
-      const bool python = reading.format == kPythonFormat;
-      if (format != nullptr && format->part && !python) return patch;  // what it says may stand elsewhere
+      const auto edit = format != nullptr ? format->edit : nullptr;
+      if (format != nullptr && format->part && edit == nullptr) return patch;  // what it lacks may stand elsewhere
       const bool yaml = format != nullptr && format->file != nullptr;
-      EditedText edited = python ? EditPython(input->text, reading.parsed.knobs, patch)
+      EditedText edited = edit != nullptr ? edit(input->text, reading.parsed.knobs, patch)
                           : yaml ? EditYaml(input->text, reading.parsed.knobs, patch, written.env, format->place)
                                  : EditArgumentFile(input->text, launch, patch, written.env, shell);
       input->text = std::move(edited.text);

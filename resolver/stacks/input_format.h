@@ -11,7 +11,8 @@
 
 namespace flightplan {
 
-struct YamlNode;  // base/yaml.h
+struct EditedText;  // stacks/edit_launch.h
+struct YamlNode;    // base/yaml.h
 using YamlPlace = std::string (*)(Knob knob, const YamlNode& root);
 
 struct InputFormat {
@@ -22,8 +23,11 @@ struct InputFormat {
   ParseResult (*file)(absl::string_view text, const Environment& env) = nullptr;
   // The JSON Schema of such a file, for editors. Null: it is no YAML.
   std::string (*schema)() = nullptr;
-  // What such a file leaves out stands elsewhere: it changes a configuration, and is none.
+  // What such a file leaves out stands elsewhere: it changes a configuration, and is none. Without `edit` nothing is
+  // written into it.
   bool part = false;
+  // Writes a patch into such a file. Null: it is edited as YAML.
+  EditedText (*edit)(absl::string_view text, absl::Span<const ParsedKnob> knobs, const Patch& patch) = nullptr;
   // The keys, from the root, that lead to a knob in such a file: "policy.megatron_cfg.moe_grouped_gemm"; empty: it has
   // no place for it. Null: the knob's name is a key at the root, or of its section.
   YamlPlace place = nullptr;

@@ -68,19 +68,26 @@ absl::string_view TraceId(absl::string_view traceparent) {
   return id;
 }
 
+namespace {
+
+bool HasDeadline(const grpc::CallbackServerContext& context) {
+  return context.deadline() != std::chrono::system_clock::time_point::max();
+}
+
+}  // namespace
+
 Call::Call(const Edge& edge, const Metrics::Method& method, grpc::CallbackServerContext* context)
     : edge_(edge),
       method_(method),
       context_(context),
       request_id_(RequestId(Header(*context, "x-request-id"))),
       trace_id_(TraceId(Header(*context, "traceparent"))) {
-  const bool has_own = context->deadline() != std::chrono::system_clock::time_point::max();
+  const bool has_own = HasDeadline(*context);
   const absl::Duration usual = method.streaming ? kDefaultStreamDeadline : kDefaultUnaryDeadline;
   const absl::Duration longest = has_own ? edge.max_deadline : std::min(usual, edge.max_deadline);
   const absl::Duration own = has_own ? absl::FromChrono(context->deadline()) - absl::Now() : longest;
   ends_at_ = SteadyNow() + std::min(own, longest);
   own_limit_ = !has_own || longest < own ? longest : absl::InfiniteDuration();
-  has_deadline_ = has_own;
   method_.started->Increment();
   context_->AddInitialMetadata("x-request-id", request_id_);
 }
@@ -110,7 +117,7 @@ double Call::Seconds() const {
 std::string Call::WhyItEnds() const {
   if (own_limit_ == absl::InfiniteDuration()) return "the deadline passed";
   const std::string limit = absl::FormatDuration(own_limit_);
-  if (has_deadline_) {
+  if (HasDeadline(*context_)) {
     return absl::StrCat("this server ends every answer after ", limit,
                         " (--max_deadline): give more of the question, or that more time");
   }

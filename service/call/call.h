@@ -115,7 +115,6 @@ class Call {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   absl::Duration ends_at_;    // as SteadyNow counts
   absl::Duration own_limit_;  // of the server, where it ends the call; infinite: the caller's deadline does
-  bool has_deadline_ = false;
   std::string request_id_;
   std::string trace_id_;
   Tenant* tenant_ = nullptr;  // null: nobody is asked who they are

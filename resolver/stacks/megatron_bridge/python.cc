@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -23,8 +24,8 @@ class PythonReader {
   PythonReader(int release, ParseResult* out) : release_(release), reader_(release, out), out_(out) {}
 
   void Read(absl::string_view line, int number) {
-    absl::string_view import = PythonStatement(line);
-    if (absl::ConsumePrefix(&import, "from ")) return Import(import);
+    absl::string_view import = absl::StripLeadingAsciiWhitespace(line);
+    if (absl::ConsumePrefix(&import, "from ")) return Import(PythonStatement(import));
     const std::optional<PythonAssignment> assignment = ReadPythonAssignment(line);
     if (!assignment.has_value()) return;
     const absl::string_view value = assignment->value;

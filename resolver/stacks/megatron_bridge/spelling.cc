@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/stacks/edit_launch.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
 #include "resolver/stacks/megatron_bridge/yaml.h"
 #include "resolver/stacks/yaml_schema.h"
@@ -16,7 +17,7 @@ constexpr InputFormat kFormats[] = {
     {.name = "bridge-recipe", .arguments = ParseBridgeRecipe},
     {.name = "bridge-perf", .arguments = ParseBridgePerf},
     {.name = "bridge-yaml", .file = ParseBridgeYaml, .schema = BridgeYamlSchema},
-    {.name = kPythonFormat, .file = ParseBridgePython, .part = true},
+    {.name = kPythonFormat, .file = ParseBridgePython, .part = true, .edit = EditPython},
 };
 
 constexpr OutputDialect kDialects[] = {
