@@ -38,18 +38,30 @@ import_attack() {
     "$flightplan" evidence import "$work/import.jsonl" --evidence-store "sqlite:$work/evidence.db" || return 0
   done
 }
-# attack KIND: in the background; leaves the process ids in attackers.
-attack() {
+# one_attack KIND: what it does, until it is ended.
+one_attack() {
   case "$1" in
-    all) local kind; for kind in plans searches scripts aliases batches reports probes slow http import; do attack "$kind"; done; return ;;
-    strangers) attack all; attack strangers-headers; attack strangers-calls; return ;;
     strangers-*) "$here/strangers.py" "$port_a" 20 "${1#*-}" ;;
     http2-*) "$here/http2_strangers.py" "$port_a" 20 "${1#*-}" 64 ;;
     http) "$here/http_crowd.py" "$http_a" 20 ;;
     import) import_attack ;;
     *) "$here/tenant_attacks.py" "$port_a" 20 "$1" bad ;;
-  esac >>"$work/attack" 2>&1 &
-  attackers+=($!)
+  esac
+}
+# attack KIND...: in the background; adds the process ids to attackers. Each one is a job of this very shell: whom a subshell
+# has started, nobody finds again when it has ended.
+attack() {
+  local kind
+  for kind in "$@"; do
+    case "$kind" in
+      all) attack plans searches scripts aliases batches reports probes slow http import ;;
+      strangers) attack all strangers-headers strangers-calls ;;
+      *)
+        one_attack "$kind" >>"$work/attack" 2>&1 &
+        attackers+=($!)
+        ;;
+    esac
+  done
 }
 
 for kind in "${kinds[@]}"; do

@@ -14,7 +14,7 @@ end_family() {
     { kill -KILL "$pid" $family && wait "$pid"; } 2>/dev/null || true
     for one in $family; do
       for _ in $(seq 200); do
-        grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$one/status" || break
+        grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$one"/task/*/status || break # its threads may outlive the first
         sleep 0.05
       done
     done
