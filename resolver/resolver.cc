@@ -232,7 +232,7 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
     if (judged.verdicts.will_run && repaired->steps.empty()) repaired.reset();
   }
   *answer = AnswerOf(judged, repaired.has_value() ? &*repaired : nullptr, question.view,
-                     {Digest(request, evidence), catalog_->revision()});
+                     {Digest(request, evidence), catalog_->revision(), evidence.revision()});
   return absl::OkStatus();
 }
 

@@ -244,7 +244,12 @@ absl::StatusOr<std::string> ReadInput(const std::string& path) {
 }
 
 absl::StatusOr<std::string> ReadInput(const std::string& path, const Context& context) {
-  return context.host != nullptr && context.host->read ? context.host->read(path) : ReadInput(path);
+  const auto read = ReaderOf(context);
+  return read ? read(path) : ReadInput(path);
+}
+
+std::function<absl::StatusOr<std::string>(const std::string&)> ReaderOf(const Context& context) {
+  return context.host == nullptr ? nullptr : context.host->read;
 }
 
 void Answered(const google::protobuf::Message& answer, const Context& context) {

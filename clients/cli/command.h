@@ -102,6 +102,8 @@ inline constexpr size_t kMaxFileBytes = size_t{1} << 20;
 absl::StatusOr<std::string> ReadInput(const std::string& path);
 // The same by the host, where there is one.
 absl::StatusOr<std::string> ReadInput(const std::string& path, const Context& context);
+// The same for who reads later; unset: ReadInput.
+std::function<absl::StatusOr<std::string>(const std::string& path)> ReaderOf(const Context& context);
 // Shows the host an answer before its page is written.
 void Answered(const google::protobuf::Message& answer, const Context& context);
 

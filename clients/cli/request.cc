@@ -150,8 +150,8 @@ bool LooksLikeFile(absl::string_view model) {
   return model == "-" || absl::EndsWith(model, ".json") || absl::StrContains(model, '/');
 }
 
-absl::StatusOr<std::string> ReadNamed(const ResolveOptions& options, const std::string& path) {
-  return options.read ? options.read(path) : ReadInput(path);
+absl::StatusOr<std::string> ReadNamed(const FileReader& read, const std::string& path) {
+  return read ? read(path) : ReadInput(path);
 }
 
 // Takes back what a flag said of the knob. Not of --seq and --gbs: a pin is over them.
@@ -204,9 +204,10 @@ void FillProfile(const ResolveOptions& options, v1::ResolveConfigRequest* reques
   if (!options.profile_wall.empty()) request->mutable_profile()->set_wall(ValueOf(kWalls, options.profile_wall));
 }
 
-absl::Status FillProbeProfile(const ResolveOptions& options, v1::ResolveConfigRequest* request) {
+template <class Request>
+absl::Status FillProbeProfile(const StackOptions& options, const FileReader& read, Request* request) {
   if (options.probe_profile.empty()) return absl::OkStatus();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, ReadNamed(options, options.probe_profile));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, ReadNamed(read, options.probe_profile));
   const absl::Status status = ProfileFromJson(text, request->mutable_probe_profile());
   if (status.ok()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("--profile: ", options.probe_profile, ": ", status.message()));
@@ -219,7 +220,7 @@ absl::Status FillModel(const ResolveOptions& options, v1::ModelRef* ref) {
     ref->set_name(options.model);
     return absl::OkStatus();
   }
-  absl::StatusOr<std::string> text = ReadNamed(options, options.model);
+  absl::StatusOr<std::string> text = ReadNamed(options.read, options.model);
   if (!text.ok()) return Wrong("--model", text.status().message());
   ref->set_hf_config_json(*std::move(text));
   return absl::OkStatus();
@@ -251,7 +252,7 @@ absl::Status BuildResolveRequest(const ResolveOptions& given, v1::ResolveConfigR
   FillTarget(options.stack, request->mutable_target());
   FillWorkload(options, request->mutable_workload());
   FillProfile(options, request);
-  FLIGHTPLAN_RETURN_IF_ERROR(FillProbeProfile(options, request));
+  FLIGHTPLAN_RETURN_IF_ERROR(FillProbeProfile(options.stack, options.read, request));
   request->set_stage(ValueOf(kStages, options.stage));
   return absl::OkStatus();
 }
@@ -286,7 +287,8 @@ void FillFramework(v1::ValidateConfigRequest* request) {
   request->mutable_target()->set_framework(std::string(OwnDialect(stack.value_or(Target()))));
 }
 
-absl::Status BuildValidateRequest(const StackOptions& options, v1::ValidateConfigRequest* request) {
+absl::Status BuildValidateRequest(const StackOptions& options, const FileReader& read,
+                                  v1::ValidateConfigRequest* request) {
   if (!options.gpu.empty()) {
     FLIGHTPLAN_RETURN_IF_ERROR(FillHardware(options, request->mutable_hardware()));
   } else if (options.gpus.has_value()) {
@@ -296,7 +298,7 @@ absl::Status BuildValidateRequest(const StackOptions& options, v1::ValidateConfi
   FLIGHTPLAN_RETURN_IF_ERROR(FillSoftware(options, request->mutable_software()));
   FLIGHTPLAN_RETURN_IF_ERROR(AddAssignments("--env", options.env, request->mutable_env()));
   FillTarget(options, request->mutable_target());
-  return absl::OkStatus();
+  return FillProbeProfile(options, read, request);
 }
 
 }  // namespace flightplan::cli

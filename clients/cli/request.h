@@ -27,6 +27,9 @@ class ValidateConfigRequest;
 namespace cli {
 
 // What both questions turn on: the stack, the machine, the knobs. Everything as written; unset stays unset.
+// Reads the files that flags name; unset: ReadInput.
+using FileReader = std::function<absl::StatusOr<std::string>(const std::string& path)>;
+
 struct StackOptions {
   std::string target = "megatron-lm";  // NAME[@VERSION]; "" for a validate: by the file
   std::string gpu;
@@ -42,6 +45,7 @@ struct StackOptions {
   std::vector<std::string> packages;  // NAME=VERSION
   std::vector<std::string> env;       // NAME=VALUE
   std::vector<std::string> pins;      // in the order written: "KNOB=VALUE" for --set, "KNOB" for --unset
+  std::string probe_profile;          // a file of `flightplan probe --out`
 };
 
 struct ResolveOptions {
@@ -56,9 +60,7 @@ struct ResolveOptions {
   std::string stage;
   std::optional<double> profile_step_ms, profile_exposed, profile_a2a, profile_host, profile_bubble, profile_memory_gib;
   std::string profile_wall;
-  std::string probe_profile;  // a file of `flightplan probe --out`
-  // Reads the files that the flags above name; unset: ReadInput.
-  std::function<absl::StatusOr<std::string>(const std::string& path)> read;
+  FileReader read;  // of the files that the flags above name
 };
 
 inline constexpr int64_t kDefaultSeqLength = 4096;
@@ -66,6 +68,8 @@ inline constexpr int64_t kDefaultSamplesPerGpu = 8;  // of the global batch
 
 std::vector<FlagGroup> ResolveFlags(ResolveOptions* options);
 std::vector<FlagGroup> StackFlags(StackOptions* options);
+// Of a command that judges a launch: StackFlags, and --profile.
+std::vector<FlagGroup> LaunchFlags(StackOptions* options);
 // The names that --input-format takes.
 Values InputFormatValues();
 
@@ -87,7 +91,8 @@ absl::Status AddPins(const std::vector<std::string>& pins, google::protobuf::Rep
 std::string StatedText(const v1::ValidateConfigRequest& request);
 
 // Everything but the configuration itself and --set, which the command puts in.
-absl::Status BuildValidateRequest(const StackOptions& options, v1::ValidateConfigRequest* request);
+absl::Status BuildValidateRequest(const StackOptions& options, const FileReader& read,
+                                  v1::ValidateConfigRequest* request);
 
 }  // namespace cli
 }  // namespace flightplan

@@ -57,6 +57,10 @@ FlagGroup LayoutFlags(ResolveOptions* o) {
   return group;
 }
 
+Flag ProfileFlag(StackOptions* o) {
+  return {"--profile", "FILE", "what flightplan probe --out wrote about this GPU type", ToText(&o->probe_profile)};
+}
+
 }  // namespace
 
 Values InputFormatValues() {
@@ -102,6 +106,12 @@ std::vector<FlagGroup> StackFlags(StackOptions* o) {
   };
 }
 
+std::vector<FlagGroup> LaunchFlags(StackOptions* o) {
+  std::vector<FlagGroup> groups = StackFlags(o);
+  groups.push_back({"profile", {ProfileFlag(o)}});
+  return groups;
+}
+
 std::vector<FlagGroup> ResolveFlags(ResolveOptions* o) {
   std::vector<FlagGroup> groups = {
       {"model",
@@ -120,7 +130,7 @@ std::vector<FlagGroup> ResolveFlags(ResolveOptions* o) {
   for (FlagGroup& group : StackFlags(&o->stack)) groups.push_back(std::move(group));
   groups.push_back(
       {"profile",
-       {{"--profile", "FILE", "what flightplan probe --out wrote about this GPU type", ToText(&o->probe_profile)},
+       {ProfileFlag(&o->stack),
         {"--profile-step-ms", "X", "", ToReal(&o->profile_step_ms, 0, kUnbounded)},
         {"--profile-exposed", "SHARE", "", ToReal(&o->profile_exposed, 0, kAnyShare)},
         {"--profile-a2a", "SHARE", "", ToReal(&o->profile_a2a, 0, kAnyShare)},

@@ -211,7 +211,7 @@ TEST(ValidateRequest, TakesAWorldSizeWithoutHardware) {
   StackOptions options;
   options.gpus = 64;
   v1::ValidateConfigRequest request;
-  ASSERT_TRUE(BuildValidateRequest(options, &request).ok());
+  ASSERT_TRUE(BuildValidateRequest(options, /*read=*/nullptr, &request).ok());
   EXPECT_EQ(request.world_size(), 64);
   EXPECT_FALSE(request.has_hardware());
   EXPECT_FALSE(request.has_knobs());

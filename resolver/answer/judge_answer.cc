@@ -113,6 +113,7 @@ ConfigAnswer AnswerOf(const JudgedConfig& judged, const RepairedConfig* repaired
   w.Int(R::kCompletenessFieldNumber, CompletenessOf(judged));
   for (const std::string& rule : judged.set_aside.rules) w.PutText(R::kSetAsideRulesFieldNumber, rule);
   PutMemory(R::kMemoryFieldNumber, judged.memory, &w);
+  w.Int(R::kEvidenceRevisionFieldNumber, origin.evidence_revision);
   answer.bytes = std::move(w).Take();
   return answer;
 }

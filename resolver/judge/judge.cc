@@ -40,6 +40,7 @@ JudgedConfig Judge(ReadConfig read, View view) {
   for (Finding& finding : MissingInputs(reading, env, judged.run.config)) {
     judged.run.findings.push_back(std::move(finding));
   }
+  for (const Finding& finding : judged.basis.findings) judged.run.findings.push_back(finding);
   for (Finding& finding : JudgeLauncherWords(reading.cpu_binding, env)) {
     judged.run.findings.push_back(std::move(finding));
   }

@@ -303,6 +303,21 @@ absl::Status CheckSizes(const std::vector<ParsedKnob>& knobs) {
   return violations.ToStatus();
 }
 
+// The profile that the step's rates are of. One that was sent is held to the GPU in every view.
+absl::Status AddProfile(const JudgeQuestion& question, ReadConfig* read) {
+  ForecastBasis& basis = read->basis;
+  if (!read->gpu.has_value()) {
+    if (question.sent_profile != nullptr) basis.findings.push_back(SentWithoutGpu());
+    return absl::OkStatus();
+  }
+  const bool timed = question.view > View::kVerdict || question.repair;
+  const KnownProfiles none;
+  const KnownProfiles& known = timed && question.profiles != nullptr ? *question.profiles : none;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(basis.probe,
+                              ProfileFor(question.sent_profile, known, *read->gpu, read->env, &basis.findings));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Config ConfigOf(const std::vector<ParsedKnob>& knobs, const Environment& env) {
@@ -332,10 +347,7 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
   read.basis.transport = question.transport;
   read.basis.host_cpu = question.host_cpu;
   read.basis.evidence = question.evidence;
-  const bool timed = question.view > View::kVerdict || question.repair;
-  if (timed && read.gpu.has_value() && question.profiles != nullptr) {
-    read.basis.probe = KnownProfile(*question.profiles, *read.gpu, env);
-  }
+  FLIGHTPLAN_RETURN_IF_ERROR(AddProfile(question, &read));
   ReserveForOthers(read.reading.parsed.others, &read.gpu);
   AddStated(question.stated, &read.reading);
   const ParseResult& parsed = read.reading.parsed;

@@ -41,6 +41,7 @@ struct ForecastBasis {
   std::string transport;
   HostCpuClass host_cpu = HostCpuClass::kUnknown;
   const EvidenceSnapshot* evidence = nullptr;  // as in JudgeQuestion
+  std::vector<Finding> findings;               // of a profile that was sent and is not used
 };
 
 // A configuration before any rule ran.

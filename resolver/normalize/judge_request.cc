@@ -1,13 +1,16 @@
 #include "resolver/normalize/judge_request.h"
 
+#include <optional>
 #include <utility>
 
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/evidence/fitted_profile.h"
 #include "resolver/normalize/environment_message.h"
 #include "resolver/normalize/hardware_message.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/message_enum.h"
+#include "resolver/normalize/profile_message.h"
 #include "resolver/normalize/request_bounds.h"
 #include "resolver/plan/reading.h"
 
@@ -81,6 +84,11 @@ absl::StatusOr<JudgeQuestion> ReadQuestion(const v1::ValidateConfigRequest& requ
   question.repair = request.repair();
   question.repair_convergence = request.repair_convergence();
   question.input = ReadConfigInput(request, &violations);
+  std::optional<HardwareProfile> sent;
+  if (request.has_probe_profile()) sent = ProfileFromMessage(request.probe_profile(), "probe_profile", &violations);
+  if (request.has_probe_profile()) {
+    question.sent_profile = FitProfile(ProfileFromMessage(request.probe_profile(), "probe_profile", &violations));
+  }
   question.stated = PinsFromMessages(v1::Knobs::default_instance(), request.stated_knobs(), "stated_knobs",
                                      "stated_knobs", &violations);
   CheckModelPins(question.stated, "stated_knobs", &violations);
@@ -88,6 +96,7 @@ absl::StatusOr<JudgeQuestion> ReadQuestion(const v1::ValidateConfigRequest& requ
     violations.Add("stated_knobs", "stand beside arguments or a file; with knobs they belong into knobs.settings");
   }
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+  if (sent.has_value()) question.sent_profile = FitProfile(*std::move(sent));
   return question;
 }
 

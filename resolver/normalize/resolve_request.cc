@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,6 +10,7 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/utf8.h"
+#include "resolver/evidence/fitted_profile.h"
 #include "resolver/normalize/environment_message.h"
 #include "resolver/normalize/hardware_message.h"
 #include "resolver/normalize/knobs_message.h"
@@ -69,14 +70,13 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   CheckStages(intent.layout, &violations);
   ReadVariables(request.env(), &intent.env, &violations);
   if (request.has_profile()) intent.profile = MeasuredProfileFromMessage(request.profile(), &violations);
-  if (request.has_probe_profile()) {
-    intent.sent_profile = std::make_shared<const HardwareProfile>(
-        ProfileFromMessage(request.probe_profile(), "probe_profile", &violations));
-  }
+  std::optional<HardwareProfile> sent;
+  if (request.has_probe_profile()) sent = ProfileFromMessage(request.probe_profile(), "probe_profile", &violations);
   ReadDialects(request.dialects(), &intent, &violations);
   intent.view = ReadEnum(request.view(), kViews, View::kFull, "view", &violations);
   intent.env.mla = intent.model.is_mla();
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
+  if (sent.has_value()) intent.sent_profile = FitProfile(*std::move(sent));
   return intent;
 }
 

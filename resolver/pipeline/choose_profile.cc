@@ -1,5 +1,6 @@
 #include "resolver/pipeline/choose_profile.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,7 +14,7 @@
 namespace flightplan {
 namespace {
 
-void NotUsed(std::string why, std::string needs, NormalizedIntent* intent) {
+Finding NotUsed(std::string why, std::string needs) {
   Finding finding;
   finding.rule_id = "probe.profile-not-used";
   finding.area = "probe";
@@ -23,7 +24,7 @@ void NotUsed(std::string why, std::string needs, NormalizedIntent* intent) {
   finding.seen = std::move(why);
   finding.needs = std::move(needs);
   finding.source = "flightplan: a profile stands for the GPU and driver that it was measured on";
-  intent->findings.push_back(std::move(finding));
+  return finding;
 }
 
 // What a forecast rests on.
@@ -72,32 +73,19 @@ absl::string_view StatedDriver(const Environment& env) {
   return driver == env.packages.end() ? absl::string_view() : driver->second;
 }
 
-absl::Status UseSent(const HardwareProfile& profile, NormalizedIntent* intent) {
-  if (!IsOfType(profile, intent->gpu)) {
-    return WithReason(absl::FailedPreconditionError(absl::StrCat(
-                          "probe_profile was measured on ", profile.device_name, ", hardware.gpu is ", intent->gpu.name,
-                          " (", intent->gpu.device_name.empty() ? "no device name known" : intent->gpu.device_name,
-                          "): send a profile of that GPU, or none")),
-                      "PROFILE_MISMATCH");
-  }
+// Why a profile that was sent says nothing of a run; empty: it does.
+std::optional<Finding> WhyNotUsed(const HardwareProfile& profile, const Environment& env) {
   if (profile.synthetic) {
-    NotUsed("probe_profile is synthetic: a fake device replayed it", "a profile that a probe measured on a GPU",
-            intent);
-    return absl::OkStatus();
+    return NotUsed("probe_profile is synthetic: a fake device replayed it", "a profile that a probe measured on a GPU");
   }
-  const absl::string_view driver = StatedDriver(intent->env);
-  if (!driver.empty() && !profile.driver_version.empty() && driver != profile.driver_version) {
-    NotUsed(
-        absl::StrCat("probe_profile was measured with driver ", profile.driver_version, ", software states ", driver),
-        "a profile measured with the driver that the run will use: flightplan probe", intent);
-    return absl::OkStatus();
-  }
-  intent->probe = MakeProbeEvidence({FitProfile(profile), ProfileOrigin::kRequest});
-  return absl::OkStatus();
+  const absl::string_view driver = StatedDriver(env);
+  if (driver.empty() || profile.driver_version.empty() || driver == profile.driver_version) return std::nullopt;
+  return NotUsed(
+      absl::StrCat("probe_profile was measured with driver ", profile.driver_version, ", software states ", driver),
+      "a profile measured with the driver that the run will use: flightplan probe");
 }
 
-}  // namespace
-
+// The profile of these GPUs where none is sent with the question. Null: there is none.
 std::shared_ptr<const ProbeEvidence> KnownProfile(const KnownProfiles& profiles, const GpuSystem& gpu,
                                                   const Environment& env) {
   if (profiles.source != nullptr) {
@@ -110,6 +98,32 @@ std::shared_ptr<const ProbeEvidence> KnownProfile(const KnownProfiles& profiles,
   return nullptr;
 }
 
+}  // namespace
+
+Finding SentWithoutGpu() {
+  return NotUsed("probe_profile is sent, and which GPUs the launch runs on is not known",
+                 "hardware.gpu: the GPUs that the launch runs on");
+}
+
+absl::StatusOr<std::shared_ptr<const ProbeEvidence>> ProfileFor(const std::shared_ptr<const FittedProfile>& sent,
+                                                                const KnownProfiles& known, const GpuSystem& gpu,
+                                                                const Environment& env,
+                                                                std::vector<Finding>* findings) {
+  if (sent == nullptr) return KnownProfile(known, gpu, env);
+  const HardwareProfile& profile = sent->profile;
+  if (!IsOfType(profile, gpu)) {
+    return WithReason(absl::FailedPreconditionError(absl::StrCat(
+                          "probe_profile was measured on ", profile.device_name, ", hardware.gpu is ", gpu.name, " (",
+                          gpu.device_name.empty() ? "no device name known" : gpu.device_name,
+                          "): send a profile of that GPU, or none")),
+                      "PROFILE_MISMATCH");
+  }
+  std::optional<Finding> why_not = WhyNotUsed(profile, env);
+  if (!why_not.has_value()) return MakeProbeEvidence({sent, ProfileOrigin::kRequest});
+  findings->push_back(*std::move(why_not));
+  return KnownProfile(known, gpu, env);
+}
+
 std::vector<Finding> FindingsAboutProfile(const NormalizedIntent& intent) {
   std::vector<Finding> findings;
   if (intent.probe == nullptr) return findings;
@@ -120,8 +134,8 @@ std::vector<Finding> FindingsAboutProfile(const NormalizedIntent& intent) {
 }
 
 absl::Status ChooseProfile(const KnownProfiles& profiles, NormalizedIntent* intent) {
-  if (intent->sent_profile != nullptr) FLIGHTPLAN_RETURN_IF_ERROR(UseSent(*intent->sent_profile, intent));
-  if (intent->probe == nullptr) intent->probe = KnownProfile(profiles, intent->gpu, intent->env);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(intent->probe,
+                              ProfileFor(intent->sent_profile, profiles, intent->gpu, intent->env, &intent->findings));
   for (Finding& finding : FindingsAboutProfile(*intent)) intent->findings.push_back(std::move(finding));
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "resolver/evidence/fitted_profile.h"
 #include "resolver/evidence/probe_evidence.h"
@@ -23,15 +24,19 @@ struct KnownProfiles {
   absl::Span<const std::shared_ptr<const FittedProfile>> recorded;  // those that ship with the binary
 };
 
-// The profile of these GPUs where none is sent with the question. Null: there is none.
-std::shared_ptr<const ProbeEvidence> KnownProfile(const KnownProfiles& profiles, const GpuSystem& gpu,
-                                                  const Environment& env);
+// The one sent (null: none) where it says something of these GPUs, and else what is known of them; null: nothing. Adds
+// to `findings` why one that was sent is not used. FAILED_PRECONDITION (PROFILE_MISMATCH) where it is of another GPU.
+absl::StatusOr<std::shared_ptr<const ProbeEvidence>> ProfileFor(const std::shared_ptr<const FittedProfile>& sent,
+                                                                const KnownProfiles& known, const GpuSystem& gpu,
+                                                                const Environment& env, std::vector<Finding>* findings);
+
+// That one was sent with a question that names no GPU: it is used for nothing.
+Finding SentWithoutGpu();
 
 // What to know of intent.probe: that somebody else measured it, and which of the model's operators it has timed.
 std::vector<Finding> FindingsAboutProfile(const NormalizedIntent& intent);
 
-// Sets intent->probe and adds what to know about it to intent->findings. FAILED_PRECONDITION (PROFILE_MISMATCH) where
-// the profile sent is of another GPU.
+// Sets intent->probe and adds what to know about it to intent->findings. Errors as of ProfileFor.
 absl::Status ChooseProfile(const KnownProfiles& profiles, NormalizedIntent* intent);
 
 }  // namespace flightplan

@@ -18,6 +18,7 @@
 namespace flightplan {
 
 class ProbeEvidence;      // resolver/evidence
+struct FittedProfile;     // resolver/evidence
 struct ModelShape;        // resolver/derive
 struct StageLayout;       // resolver/derive
 struct StepCoefficients;  // resolver/catalog
@@ -92,7 +93,7 @@ struct NormalizedIntent {
   LayoutWish layout;
   std::vector<std::pair<Knob, Value>> pins;              // the caller's word: never changed; sorted by knob
   std::optional<MeasuredProfile> profile;                // of a real run
-  std::shared_ptr<const HardwareProfile> sent_profile;   // a probe's, sent with the question; null: none
+  std::shared_ptr<const FittedProfile> sent_profile;     // a probe's, sent with the question; null: none
   std::shared_ptr<const ProbeEvidence> probe;            // of the GPU; null: the catalogue's rates
   std::shared_ptr<const StepCoefficients> coefficients;  // of step forecasts; null: the catalogue's
   std::vector<std::string> dialects;

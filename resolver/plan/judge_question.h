@@ -1,6 +1,7 @@
 // A configuration that is to be judged, as somebody wrote it, and what it will meet.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@ namespace flightplan {
 
 class Catalog;           // resolver/catalog
 class EvidenceSnapshot;  // resolver/evidence
+struct FittedProfile;    // resolver/evidence
 struct KnownProfiles;    // resolver/pipeline
 
 // A configuration in one of three forms. The members of the other forms are empty.
@@ -38,6 +40,7 @@ struct JudgeQuestion {
   HostCpuClass host_cpu = HostCpuClass::kUnknown;
   // That a forecast of the step may rest on; live longer than the question. Null: the catalogue's rates.
   const KnownProfiles* profiles = nullptr;
+  std::shared_ptr<const FittedProfile> sent_profile;  // a probe's, sent with the question; null: none
   // Reported runs that forecasts of memory and step are moved by; live longer than the question. Null: none.
   const EvidenceSnapshot* evidence = nullptr;
   std::string gpu_fault;         // of a name that is not known: what it was, and what is near; empty: none

@@ -316,6 +316,13 @@ std::vector<Sample> Samples(const Catalog& catalog) {
       "target { framework: 'megatron-lm' } hardware { gpu: 'h100-sxm' gpu_count: 16 } repair: true knobs { settings { "
       "name: 'num_layers' value { int_value: 24 } } settings { name: 'hidden_size' value { int_value: 1024 } } "
       "settings { name: 'num_attention_heads' value { int_value: 16 } } }"));
+  samples.push_back(Make<v1::ValidateConfigRequest>(
+      "validate, probe's profile",
+      absl::StrCat("target { framework: 'megatron-lm' } hardware { gpu: 'h100-sxm' gpu_count: 8 } arguments { values: "
+                   "'--num-layers' values: '4' values: '--hidden-size' values: '1024' values: "
+                   "'--num-attention-heads' values: '16' values: '--seq-length' values: '1024' values: "
+                   "'--micro-batch-size' values: '1' values: '--vocab-size' values: '32000' } probe_profile { ",
+                   ProfileText(), " }")));
   samples.push_back(Make<v1::Measurement>(
       "measurement",
       "id: 'run' metric: 'step_time_us' value: 2e6 quality: 'matched' model: 'qwen3-30b-a3b' gpu: 'h100-sxm' "

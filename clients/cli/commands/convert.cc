@@ -77,12 +77,12 @@ int RunConvert(Arguments args, Context& context) {
   v1::ConvertConfigRequest request;
   v1::ValidateConfigRequest& source = *request.mutable_source();
   v1::ValidateConfigRequest target;
-  if (const absl::Status status = BuildValidateRequest(options.stack, &source); !status.ok()) {
+  if (const absl::Status status = BuildValidateRequest(options.stack, ReaderOf(context), &source); !status.ok()) {
     return Misuse(command, status.message(), context);
   }
   StackOptions to;
   to.target = options.to;
-  if (const absl::Status status = BuildValidateRequest(to, &target); !status.ok()) {
+  if (const absl::Status status = BuildValidateRequest(to, ReaderOf(context), &target); !status.ok()) {
     return Misuse(command, status.message(), context);
   }
   *request.mutable_target() = target.target();

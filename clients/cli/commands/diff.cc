@@ -75,7 +75,8 @@ Reading Resolved(const std::string& name, const v1::ResolveConfigRequest& reques
 // A launch, judged as it stands.
 Reading Judged(const std::string& path, std::string text, const DiffOptions& options, Backend& backend) {
   v1::ValidateConfigRequest request;
-  if (absl::Status status = BuildValidateRequest(options.shared.stack, &request); !status.ok()) return {status, true};
+  if (absl::Status status = BuildValidateRequest(options.shared.stack, options.shared.read, &request); !status.ok())
+    return {status, true};
   if (!options.shared.stack.pins.empty()) {
     return Wrong("--set changes no launch file; write it into the file, or compare flags");
   }
@@ -177,7 +178,7 @@ int RunDiff(Arguments args, Context& context) {
   if (parsed.positional.size() == 2 && parsed.positional[0] == "-" && parsed.positional[1] == "-") {
     return Misuse(command, "standard input can be one side only", context);
   }
-  if (context.host != nullptr) options.shared.read = context.host->read;
+  options.shared.read = ReaderOf(context);
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
   std::vector<Side> sides;

@@ -33,7 +33,7 @@ CommandLine Describe(FixOptions* o) {
       .example = "flightplan fix pretrain.sh --gpu gb200-nvl72 --gpus 128\nflightplan fix pretrain.sh --write",
       .max_positional = 1,
       .takes_rest = true,
-      .groups = StackFlags(&o->stack),
+      .groups = LaunchFlags(&o->stack),
       .positional = {.files = true}};
   command.groups.push_back(
       {"repair",
@@ -118,7 +118,7 @@ int RunFix(Arguments args, Context& context) {
   if (options.write && (path.empty() || path == "-")) return Misuse(command, "--write wants a FILE", context);
 
   v1::ValidateConfigRequest request;
-  if (const absl::Status status = BuildValidateRequest(options.stack, &request); !status.ok()) {
+  if (const absl::Status status = BuildValidateRequest(options.stack, ReaderOf(context), &request); !status.ok()) {
     return Misuse(command, status.message(), context);
   }
   if (const absl::Status status = AddPins(options.stack.pins, request.mutable_stated_knobs()); !status.ok()) {

@@ -55,7 +55,7 @@ CommandLine Describe(ObserveOptions* o) {
           "flightplan observe logs/ --launch pretrain.sh --gpu h100-sxm --format json\n"
           "flightplan observe run.log --launch pretrain.sh --gpu h100-sxm --follow",
       .max_positional = 1,
-      .groups = StackFlags(&o->stack),
+      .groups = LaunchFlags(&o->stack),
       .positional = {.files = true}};
   command.groups.push_back(
       {"input",
@@ -156,7 +156,7 @@ struct Compared {
 std::optional<int> JudgeLaunch(const CommandLine& command, const ObserveOptions& options, const RunLog& log,
                                Backend& backend, Context& context, Compared* compared) {
   v1::ValidateConfigRequest& request = compared->request;
-  if (const absl::Status status = BuildValidateRequest(options.stack, &request); !status.ok()) {
+  if (const absl::Status status = BuildValidateRequest(options.stack, ReaderOf(context), &request); !status.ok()) {
     return Misuse(command, status.message(), context);
   }
   request.set_input_format(options.input_format);

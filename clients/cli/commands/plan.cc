@@ -249,7 +249,7 @@ int RunPlan(Arguments args, Context& context) {
   const CommandLine command = Describe(&options, &plan, &where);
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
-  if (context.host != nullptr) options.read = context.host->read;
+  options.read = ReaderOf(context);
   v1::PlanLayoutsRequest request;
   if (const absl::Status status = BuildResolveRequest(options, request.mutable_base()); !status.ok()) {
     return Misuse(command, status.message(), context);

@@ -197,7 +197,7 @@ int RunResolve(Arguments args, Context& context) {
   if (const absl::Status status = CheckParts(output.show); !status.ok())
     return Misuse(command, status.message(), context);
 
-  if (context.host != nullptr) options.read = context.host->read;
+  options.read = ReaderOf(context);
   v1::ResolveConfigRequest request;
   if (const absl::Status status = BuildResolveRequest(options, &request); !status.ok()) {
     return Misuse(command, status.message(), context);

@@ -107,7 +107,7 @@ absl::StatusOr<std::string> FillQuestion(const TimelineOptions& options, const P
     return absl::InvalidArgumentError("--model and a SCRIPT: one of them says what runs");
   }
   v1::ValidateConfigRequest* const config = request->mutable_validate();
-  FLIGHTPLAN_RETURN_IF_ERROR(BuildValidateRequest(stack, config));
+  FLIGHTPLAN_RETURN_IF_ERROR(BuildValidateRequest(stack, ReaderOf(context), config));
   config->set_input_format(options.input_format);
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string name, FillConfig(parsed, stack, context, config));
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string why_not, CompleteQuestion(backend, config));

@@ -60,7 +60,7 @@ CommandLine Describe(ValidateOptions* o) {
           "flightplan validate --batch queue/ --release megatron-lm@0.17 --format sarif",
       .max_positional = kMaxBatchNames,
       .takes_rest = true,
-      .groups = StackFlags(&o->stack),
+      .groups = LaunchFlags(&o->stack),
       .positional = {.files = true}};
   command.groups.push_back(
       {"input",
@@ -230,10 +230,15 @@ int RunValidate(Arguments args, Context& context) {
   const bool door = options.batch || !options.slurm.path.empty();
 
   v1::ValidateConfigRequest request;
-  if (const absl::Status status = BuildValidateRequest(options.stack, &request); !status.ok()) {
+  if (const absl::Status status = BuildValidateRequest(options.stack, ReaderOf(context), &request); !status.ok()) {
     return Misuse(command, status.message(), context);
   }
   request.set_input_format(options.input_format);
+  if (door && !options.stack.probe_profile.empty()) {
+    return Misuse(command,
+                  "--profile moves the step, which --batch and --slurm-script do not print: one launch at a time",
+                  context);
+  }
   if (door) {
     const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
     if (!backend.ok()) return Misuse(command, backend.status().message(), context);

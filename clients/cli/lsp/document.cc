@@ -162,7 +162,7 @@ absl::Status ReadSetting(const std::string& name, const rapidjson::Value& value,
 // The request as asked, or why there is none: empty for a text that is no launch.
 absl::StatusOr<bool> BuildQuestion(const Document& document, const LspSettings& settings, const StackOptions& options,
                                    Backend& backend, v1::ValidateConfigRequest* request) {
-  FLIGHTPLAN_RETURN_IF_ERROR(BuildValidateRequest(options, request));
+  FLIGHTPLAN_RETURN_IF_ERROR(BuildValidateRequest(options, /*read=*/nullptr, request));
   FLIGHTPLAN_RETURN_IF_ERROR(AddPins(options.pins, request->mutable_stated_knobs()));
   const bool stated = !request->target().framework().empty();
   request->mutable_file()->set_name(document.name);

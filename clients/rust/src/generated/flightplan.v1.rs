@@ -3639,6 +3639,10 @@ pub struct ValidateConfigRequest {
     /// stand beside: refused.
     #[prost(message, repeated, tag = "14")]
     pub stated_knobs: ::prost::alloc::vec::Vec<KnobSetting>,
+    /// What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+    /// FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+    #[prost(message, optional, tag = "15")]
+    pub probe_profile: ::core::option::Option<HardwareProfile>,
     /// Exactly one spelling. Unset: INVALID_ARGUMENT.
     #[prost(oneof = "validate_config_request::Config", tags = "1, 2, 3")]
     pub config: ::core::option::Option<validate_config_request::Config>,
@@ -3743,6 +3747,9 @@ pub struct ValidateConfigResponse {
     /// Whether it fits, in every view.
     #[prost(message, optional, tag = "16")]
     pub memory: ::core::option::Option<MemoryVerdict>,
+    /// Revision of the evidence snapshot.
+    #[prost(int64, tag = "17")]
+    pub evidence_revision: i64,
 }
 /// The caller's own text, changed so that the errors are gone.
 #[allow(clippy::derive_partial_eq_without_eq)]

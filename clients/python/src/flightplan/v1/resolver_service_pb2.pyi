@@ -649,6 +649,7 @@ class ValidateConfigRequest(google.protobuf.message.Message):
     VIEW_FIELD_NUMBER: builtins.int
     MODEL_FILES_FIELD_NUMBER: builtins.int
     STATED_KNOBS_FIELD_NUMBER: builtins.int
+    PROBE_PROFILE_FIELD_NUMBER: builtins.int
     world_size: builtins.int
     """World size where no hardware is given; unset: WORLD_SIZE of env."""
     input_format: builtins.str
@@ -704,6 +705,12 @@ class ValidateConfigRequest(google.protobuf.message.Message):
         stand beside: refused.
         """
 
+    @property
+    def probe_profile(self) -> flightplan.v1.profile_pb2.HardwareProfile:
+        """What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+        FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+        """
+
     def __init__(
         self,
         *,
@@ -721,9 +728,10 @@ class ValidateConfigRequest(google.protobuf.message.Message):
         view: global___AnswerView.ValueType = ...,
         model_files: collections.abc.Iterable[global___TextFile] | None = ...,
         stated_knobs: collections.abc.Iterable[flightplan.v1.finding_pb2.KnobSetting] | None = ...,
+        probe_profile: flightplan.v1.profile_pb2.HardwareProfile | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_world_size", b"_world_size", "arguments", b"arguments", "config", b"config", "file", b"file", "hardware", b"hardware", "knobs", b"knobs", "software", b"software", "target", b"target", "world_size", b"world_size"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_world_size", b"_world_size", "arguments", b"arguments", "config", b"config", "env", b"env", "file", b"file", "hardware", b"hardware", "input_format", b"input_format", "knobs", b"knobs", "model_files", b"model_files", "repair", b"repair", "repair_convergence", b"repair_convergence", "software", b"software", "stated_knobs", b"stated_knobs", "target", b"target", "view", b"view", "world_size", b"world_size"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_world_size", b"_world_size", "arguments", b"arguments", "config", b"config", "file", b"file", "hardware", b"hardware", "knobs", b"knobs", "probe_profile", b"probe_profile", "software", b"software", "target", b"target", "world_size", b"world_size"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_world_size", b"_world_size", "arguments", b"arguments", "config", b"config", "env", b"env", "file", b"file", "hardware", b"hardware", "input_format", b"input_format", "knobs", b"knobs", "model_files", b"model_files", "probe_profile", b"probe_profile", "repair", b"repair", "repair_convergence", b"repair_convergence", "software", b"software", "stated_knobs", b"stated_knobs", "target", b"target", "view", b"view", "world_size", b"world_size"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_world_size", b"_world_size"]) -> typing.Literal["world_size"] | None: ...
     @typing.overload
@@ -822,6 +830,7 @@ class ValidateConfigResponse(google.protobuf.message.Message):
     COMPLETENESS_FIELD_NUMBER: builtins.int
     SET_ASIDE_RULES_FIELD_NUMBER: builtins.int
     MEMORY_FIELD_NUMBER: builtins.int
+    EVIDENCE_REVISION_FIELD_NUMBER: builtins.int
     accepted_by_stack: builtins.bool
     """The stack's configuration code accepts it."""
     will_run: builtins.bool
@@ -836,6 +845,8 @@ class ValidateConfigResponse(google.protobuf.message.Message):
     """How the configuration was read; a value of the request's field of this name, or "knobs"."""
     completeness: global___Completeness.ValueType
     """How much of the launch the verdicts are about."""
+    evidence_revision: builtins.int
+    """Revision of the evidence snapshot."""
     @property
     def findings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[flightplan.v1.finding_pb2.Finding]:
         """Everything found, sorted by severity, field, id."""
@@ -893,9 +904,10 @@ class ValidateConfigResponse(google.protobuf.message.Message):
         completeness: global___Completeness.ValueType = ...,
         set_aside_rules: collections.abc.Iterable[builtins.str] | None = ...,
         memory: flightplan.v1.estimate_pb2.MemoryVerdict | None = ...,
+        evidence_revision: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["estimate", b"estimate", "memory", b"memory", "repair", b"repair"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["accepted_by_stack", b"accepted_by_stack", "catalog_revision", b"catalog_revision", "completeness", b"completeness", "config", b"config", "digest", b"digest", "effective_changes", b"effective_changes", "estimate", b"estimate", "findings", b"findings", "input_format", b"input_format", "memory", b"memory", "not_judged", b"not_judged", "repair", b"repair", "set_aside_rules", b"set_aside_rules", "target", b"target", "wanted_files", b"wanted_files", "will_run", b"will_run"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["accepted_by_stack", b"accepted_by_stack", "catalog_revision", b"catalog_revision", "completeness", b"completeness", "config", b"config", "digest", b"digest", "effective_changes", b"effective_changes", "estimate", b"estimate", "evidence_revision", b"evidence_revision", "findings", b"findings", "input_format", b"input_format", "memory", b"memory", "not_judged", b"not_judged", "repair", b"repair", "set_aside_rules", b"set_aside_rules", "target", b"target", "wanted_files", b"wanted_files", "will_run", b"will_run"]) -> None: ...
 
 global___ValidateConfigResponse = ValidateConfigResponse
 

@@ -349,6 +349,11 @@ export interface ValidateConfigRequest {
    * stand beside: refused.
    */
   statedKnobs: KnobSetting[];
+  /**
+   * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+   * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+   */
+  probeProfile: HardwareProfile | undefined;
 }
 
 export interface ValidateConfigRequest_EnvEntry {
@@ -420,7 +425,11 @@ export interface ValidateConfigResponse {
    */
   setAsideRules: string[];
   /** Whether it fits, in every view. */
-  memory: MemoryVerdict | undefined;
+  memory:
+    | MemoryVerdict
+    | undefined;
+  /** Revision of the evidence snapshot. */
+  evidenceRevision: bigint;
 }
 
 /** The caller's own text, changed so that the errors are gone. */
@@ -1669,6 +1678,7 @@ function createBaseValidateConfigRequest(): ValidateConfigRequest {
     view: 0,
     modelFiles: [],
     statedKnobs: [],
+    probeProfile: undefined,
   };
 }
 
@@ -1717,6 +1727,9 @@ export const ValidateConfigRequest = {
     }
     for (const v of message.statedKnobs) {
       KnobSetting.encode(v!, writer.uint32(114).fork()).ldelim();
+    }
+    if (message.probeProfile !== undefined) {
+      HardwareProfile.encode(message.probeProfile, writer.uint32(122).fork()).ldelim();
     }
     return writer;
   },
@@ -1829,6 +1842,13 @@ export const ValidateConfigRequest = {
 
           message.statedKnobs.push(KnobSetting.decode(reader, reader.uint32()));
           continue;
+        case 15:
+          if (tag !== 122) {
+            break;
+          }
+
+          message.probeProfile = HardwareProfile.decode(reader, reader.uint32());
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -1878,6 +1898,9 @@ export const ValidateConfigRequest = {
     message.view = object.view ?? 0;
     message.modelFiles = object.modelFiles?.map((e) => TextFile.fromPartial(e)) || [];
     message.statedKnobs = object.statedKnobs?.map((e) => KnobSetting.fromPartial(e)) || [];
+    message.probeProfile = (object.probeProfile !== undefined && object.probeProfile !== null)
+      ? HardwareProfile.fromPartial(object.probeProfile)
+      : undefined;
     return message;
   },
 };
@@ -2115,6 +2138,7 @@ function createBaseValidateConfigResponse(): ValidateConfigResponse {
     completeness: 0,
     setAsideRules: [],
     memory: undefined,
+    evidenceRevision: 0n,
   };
 }
 
@@ -2167,6 +2191,12 @@ export const ValidateConfigResponse = {
     }
     if (message.memory !== undefined) {
       MemoryVerdict.encode(message.memory, writer.uint32(130).fork()).ldelim();
+    }
+    if (message.evidenceRevision !== 0n) {
+      if (BigInt.asIntN(64, message.evidenceRevision) !== message.evidenceRevision) {
+        throw new globalThis.Error("value provided for field message.evidenceRevision of type int64 too large");
+      }
+      writer.uint32(136).int64(message.evidenceRevision.toString());
     }
     return writer;
   },
@@ -2290,6 +2320,13 @@ export const ValidateConfigResponse = {
 
           message.memory = MemoryVerdict.decode(reader, reader.uint32());
           continue;
+        case 17:
+          if (tag !== 136) {
+            break;
+          }
+
+          message.evidenceRevision = longToBigint(reader.int64() as Long);
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -2326,6 +2363,7 @@ export const ValidateConfigResponse = {
     message.memory = (object.memory !== undefined && object.memory !== null)
       ? MemoryVerdict.fromPartial(object.memory)
       : undefined;
+    message.evidenceRevision = object.evidenceRevision ?? 0n;
     return message;
   },
 };

@@ -721,6 +721,47 @@ java.lang.String defaultValue) {
     return statedKnobs_.get(index);
   }
 
+  public static final int PROBE_PROFILE_FIELD_NUMBER = 15;
+  private flightplan.v1.HardwareProfile probeProfile_;
+  /**
+   * <pre>
+   * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+   * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+   * </pre>
+   *
+   * <code>.flightplan.v1.HardwareProfile probe_profile = 15;</code>
+   * @return Whether the probeProfile field is set.
+   */
+  @java.lang.Override
+  public boolean hasProbeProfile() {
+    return probeProfile_ != null;
+  }
+  /**
+   * <pre>
+   * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+   * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+   * </pre>
+   *
+   * <code>.flightplan.v1.HardwareProfile probe_profile = 15;</code>
+   * @return The probeProfile.
+   */
+  @java.lang.Override
+  public flightplan.v1.HardwareProfile getProbeProfile() {
+    return probeProfile_ == null ? flightplan.v1.HardwareProfile.getDefaultInstance() : probeProfile_;
+  }
+  /**
+   * <pre>
+   * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+   * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+   * </pre>
+   *
+   * <code>.flightplan.v1.HardwareProfile probe_profile = 15;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.HardwareProfileOrBuilder getProbeProfileOrBuilder() {
+    return probeProfile_ == null ? flightplan.v1.HardwareProfile.getDefaultInstance() : probeProfile_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -779,6 +820,9 @@ java.lang.String defaultValue) {
     }
     for (int i = 0; i < statedKnobs_.size(); i++) {
       output.writeMessage(14, statedKnobs_.get(i));
+    }
+    if (probeProfile_ != null) {
+      output.writeMessage(15, getProbeProfile());
     }
     getUnknownFields().writeTo(output);
   }
@@ -850,6 +894,10 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(14, statedKnobs_.get(i));
     }
+    if (probeProfile_ != null) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(15, getProbeProfile());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -898,6 +946,11 @@ java.lang.String defaultValue) {
         .equals(other.getModelFilesList())) return false;
     if (!getStatedKnobsList()
         .equals(other.getStatedKnobsList())) return false;
+    if (hasProbeProfile() != other.hasProbeProfile()) return false;
+    if (hasProbeProfile()) {
+      if (!getProbeProfile()
+          .equals(other.getProbeProfile())) return false;
+    }
     if (!getConfigCase().equals(other.getConfigCase())) return false;
     switch (configCase_) {
       case 1:
@@ -963,6 +1016,10 @@ java.lang.String defaultValue) {
     if (getStatedKnobsCount() > 0) {
       hash = (37 * hash) + STATED_KNOBS_FIELD_NUMBER;
       hash = (53 * hash) + getStatedKnobsList().hashCode();
+    }
+    if (hasProbeProfile()) {
+      hash = (37 * hash) + PROBE_PROFILE_FIELD_NUMBER;
+      hash = (53 * hash) + getProbeProfile().hashCode();
     }
     switch (configCase_) {
       case 1:
@@ -1179,6 +1236,11 @@ java.lang.String defaultValue) {
         statedKnobsBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00002000);
+      probeProfile_ = null;
+      if (probeProfileBuilder_ != null) {
+        probeProfileBuilder_.dispose();
+        probeProfileBuilder_ = null;
+      }
       configCase_ = 0;
       config_ = null;
       return this;
@@ -1272,6 +1334,11 @@ java.lang.String defaultValue) {
       }
       if (((from_bitField0_ & 0x00000800) != 0)) {
         result.view_ = view_;
+      }
+      if (((from_bitField0_ & 0x00004000) != 0)) {
+        result.probeProfile_ = probeProfileBuilder_ == null
+            ? probeProfile_
+            : probeProfileBuilder_.build();
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1418,6 +1485,9 @@ java.lang.String defaultValue) {
           }
         }
       }
+      if (other.hasProbeProfile()) {
+        mergeProbeProfile(other.getProbeProfile());
+      }
       switch (other.getConfigCase()) {
         case ARGUMENTS: {
           mergeArguments(other.getArguments());
@@ -1563,6 +1633,13 @@ java.lang.String defaultValue) {
               }
               break;
             } // case 114
+            case 122: {
+              input.readMessage(
+                  getProbeProfileFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00004000;
+              break;
+            } // case 122
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3762,6 +3839,170 @@ java.lang.String defaultValue) {
         statedKnobs_ = null;
       }
       return statedKnobsBuilder_;
+    }
+
+    private flightplan.v1.HardwareProfile probeProfile_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        flightplan.v1.HardwareProfile, flightplan.v1.HardwareProfile.Builder, flightplan.v1.HardwareProfileOrBuilder> probeProfileBuilder_;
+    /**
+     * <pre>
+     * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+     * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HardwareProfile probe_profile = 15;</code>
+     * @return Whether the probeProfile field is set.
+     */
+    public boolean hasProbeProfile() {
+      return ((bitField0_ & 0x00004000) != 0);
+    }
+    /**
+     * <pre>
+     * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+     * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HardwareProfile probe_profile = 15;</code>
+     * @return The probeProfile.
+     */
+    public flightplan.v1.HardwareProfile getProbeProfile() {
+      if (probeProfileBuilder_ == null) {
+        return probeProfile_ == null ? flightplan.v1.HardwareProfile.getDefaultInstance() : probeProfile_;
+      } else {
+        return probeProfileBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+     * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HardwareProfile probe_profile = 15;</code>
+     */
+    public Builder setProbeProfile(flightplan.v1.HardwareProfile value) {
+      if (probeProfileBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        probeProfile_ = value;
+      } else {
+        probeProfileBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+     * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HardwareProfile probe_profile = 15;</code>
+     */
+    public Builder setProbeProfile(
+        flightplan.v1.HardwareProfile.Builder builderForValue) {
+      if (probeProfileBuilder_ == null) {
+        probeProfile_ = builderForValue.build();
+      } else {
+        probeProfileBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+     * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HardwareProfile probe_profile = 15;</code>
+     */
+    public Builder mergeProbeProfile(flightplan.v1.HardwareProfile value) {
+      if (probeProfileBuilder_ == null) {
+        if (((bitField0_ & 0x00004000) != 0) &&
+          probeProfile_ != null &&
+          probeProfile_ != flightplan.v1.HardwareProfile.getDefaultInstance()) {
+          getProbeProfileBuilder().mergeFrom(value);
+        } else {
+          probeProfile_ = value;
+        }
+      } else {
+        probeProfileBuilder_.mergeFrom(value);
+      }
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+     * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HardwareProfile probe_profile = 15;</code>
+     */
+    public Builder clearProbeProfile() {
+      bitField0_ = (bitField0_ & ~0x00004000);
+      probeProfile_ = null;
+      if (probeProfileBuilder_ != null) {
+        probeProfileBuilder_.dispose();
+        probeProfileBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+     * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HardwareProfile probe_profile = 15;</code>
+     */
+    public flightplan.v1.HardwareProfile.Builder getProbeProfileBuilder() {
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return getProbeProfileFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+     * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HardwareProfile probe_profile = 15;</code>
+     */
+    public flightplan.v1.HardwareProfileOrBuilder getProbeProfileOrBuilder() {
+      if (probeProfileBuilder_ != null) {
+        return probeProfileBuilder_.getMessageOrBuilder();
+      } else {
+        return probeProfile_ == null ?
+            flightplan.v1.HardwareProfile.getDefaultInstance() : probeProfile_;
+      }
+    }
+    /**
+     * <pre>
+     * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+     * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HardwareProfile probe_profile = 15;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        flightplan.v1.HardwareProfile, flightplan.v1.HardwareProfile.Builder, flightplan.v1.HardwareProfileOrBuilder> 
+        getProbeProfileFieldBuilder() {
+      if (probeProfileBuilder_ == null) {
+        probeProfileBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            flightplan.v1.HardwareProfile, flightplan.v1.HardwareProfile.Builder, flightplan.v1.HardwareProfileOrBuilder>(
+                getProbeProfile(),
+                getParentForChildren(),
+                isClean());
+        probeProfile_ = null;
+      }
+      return probeProfileBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -413,5 +413,35 @@ java.lang.String defaultValue);
   flightplan.v1.KnobSettingOrBuilder getStatedKnobsOrBuilder(
       int index);
 
+  /**
+   * <pre>
+   * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+   * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+   * </pre>
+   *
+   * <code>.flightplan.v1.HardwareProfile probe_profile = 15;</code>
+   * @return Whether the probeProfile field is set.
+   */
+  boolean hasProbeProfile();
+  /**
+   * <pre>
+   * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+   * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+   * </pre>
+   *
+   * <code>.flightplan.v1.HardwareProfile probe_profile = 15;</code>
+   * @return The probeProfile.
+   */
+  flightplan.v1.HardwareProfile getProbeProfile();
+  /**
+   * <pre>
+   * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
+   * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
+   * </pre>
+   *
+   * <code>.flightplan.v1.HardwareProfile probe_profile = 15;</code>
+   */
+  flightplan.v1.HardwareProfileOrBuilder getProbeProfileOrBuilder();
+
   public flightplan.v1.ValidateConfigRequest.ConfigCase getConfigCase();
 }

@@ -759,6 +759,21 @@ private static final long serialVersionUID = 0L;
     return memory_ == null ? flightplan.v1.MemoryVerdict.getDefaultInstance() : memory_;
   }
 
+  public static final int EVIDENCE_REVISION_FIELD_NUMBER = 17;
+  private long evidenceRevision_ = 0L;
+  /**
+   * <pre>
+   * Revision of the evidence snapshot.
+   * </pre>
+   *
+   * <code>int64 evidence_revision = 17;</code>
+   * @return The evidenceRevision.
+   */
+  @java.lang.Override
+  public long getEvidenceRevision() {
+    return evidenceRevision_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -820,6 +835,9 @@ private static final long serialVersionUID = 0L;
     }
     if (memory_ != null) {
       output.writeMessage(16, getMemory());
+    }
+    if (evidenceRevision_ != 0L) {
+      output.writeInt64(17, evidenceRevision_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -902,6 +920,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(16, getMemory());
     }
+    if (evidenceRevision_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(17, evidenceRevision_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -957,6 +979,8 @@ private static final long serialVersionUID = 0L;
       if (!getMemory()
           .equals(other.getMemory())) return false;
     }
+    if (getEvidenceRevision()
+        != other.getEvidenceRevision()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1020,6 +1044,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + MEMORY_FIELD_NUMBER;
       hash = (53 * hash) + getMemory().hashCode();
     }
+    hash = (37 * hash) + EVIDENCE_REVISION_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getEvidenceRevision());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1202,6 +1229,7 @@ private static final long serialVersionUID = 0L;
         memoryBuilder_.dispose();
         memoryBuilder_ = null;
       }
+      evidenceRevision_ = 0L;
       return this;
     }
 
@@ -1316,6 +1344,9 @@ private static final long serialVersionUID = 0L;
         result.memory_ = memoryBuilder_ == null
             ? memory_
             : memoryBuilder_.build();
+      }
+      if (((from_bitField0_ & 0x00010000) != 0)) {
+        result.evidenceRevision_ = evidenceRevision_;
       }
     }
 
@@ -1509,6 +1540,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasMemory()) {
         mergeMemory(other.getMemory());
       }
+      if (other.getEvidenceRevision() != 0L) {
+        setEvidenceRevision(other.getEvidenceRevision());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1648,6 +1682,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00008000;
               break;
             } // case 130
+            case 136: {
+              evidenceRevision_ = input.readInt64();
+              bitField0_ |= 0x00010000;
+              break;
+            } // case 136
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -4022,6 +4061,50 @@ private static final long serialVersionUID = 0L;
         memory_ = null;
       }
       return memoryBuilder_;
+    }
+
+    private long evidenceRevision_ ;
+    /**
+     * <pre>
+     * Revision of the evidence snapshot.
+     * </pre>
+     *
+     * <code>int64 evidence_revision = 17;</code>
+     * @return The evidenceRevision.
+     */
+    @java.lang.Override
+    public long getEvidenceRevision() {
+      return evidenceRevision_;
+    }
+    /**
+     * <pre>
+     * Revision of the evidence snapshot.
+     * </pre>
+     *
+     * <code>int64 evidence_revision = 17;</code>
+     * @param value The evidenceRevision to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEvidenceRevision(long value) {
+      
+      evidenceRevision_ = value;
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Revision of the evidence snapshot.
+     * </pre>
+     *
+     * <code>int64 evidence_revision = 17;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearEvidenceRevision() {
+      bitField0_ = (bitField0_ & ~0x00010000);
+      evidenceRevision_ = 0L;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -465,4 +465,14 @@ public interface ValidateConfigResponseOrBuilder extends
    * <code>.flightplan.v1.MemoryVerdict memory = 16;</code>
    */
   flightplan.v1.MemoryVerdictOrBuilder getMemoryOrBuilder();
+
+  /**
+   * <pre>
+   * Revision of the evidence snapshot.
+   * </pre>
+   *
+   * <code>int64 evidence_revision = 17;</code>
+   * @return The evidenceRevision.
+   */
+  long getEvidenceRevision();
 }
