@@ -98,6 +98,33 @@ TEST(MemoryFix, PromisesByForecastBesideAProfile) {
   EXPECT_FALSE(absl::StrContains(promise(), "step +0 %")) << promise();
 }
 
+// What a repair with room does is the fix that the finding offers, at the price that it says.
+TEST(MemoryFix, IsDoneByARepairThatMayMakeRoom) {
+  const v1::ResolveConfigRequest question = TightQuestion();
+  v1::ValidateConfigRequest launch;
+  *launch.mutable_target() = question.target();
+  *launch.mutable_hardware() = question.hardware();
+  *launch.mutable_software() = question.software();
+  launch.mutable_file()->set_name("launch.sh");
+  launch.mutable_file()->set_text(Resolved(question).launches(0).text());
+  launch.set_repair(true);
+  const v1::ValidateConfigResponse before = testing::Validated(launch);
+  const v1::Finding* const tight = FindFinding(before.findings(), "fit.memory-marginal");
+  ASSERT_NE(tight, nullptr);
+  ASSERT_GT(tight->fixes_size(), 0);
+  EXPECT_FALSE(before.has_repair());
+  launch.set_repair_room(true);
+  const v1::ValidateConfigResponse with = testing::Validated(launch);
+  ASSERT_EQ(with.repair().steps_size(), 1);
+  EXPECT_EQ(with.repair().steps(0).fix().ShortDebugString(), tight->fixes(0).ShortDebugString());
+  launch.mutable_file()->set_text(with.repair().text());
+  const v1::ValidateConfigResponse after = testing::Validated(launch);
+  EXPECT_EQ(after.memory().fit(), v1::FIT_VERDICT_FITS);
+  EXPECT_EQ(after.estimate().ShortDebugString(), with.repair().estimate().ShortDebugString());
+  launch.set_view(v1::ANSWER_VIEW_VERDICT);
+  EXPECT_FALSE(testing::Validated(launch).repair().has_estimate());
+}
+
 // Part of the optimizer on the host is one of the ways: here the least of it does, and no other is as short.
 TEST(MemoryFix, MovesTheOptimizerWhereThatCostsLeast) {
   v1::ResolveConfigRequest request = TightQuestion();

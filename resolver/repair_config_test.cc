@@ -87,10 +87,11 @@ TEST(RepairConfig, TakesTheMemoryFixThatAWarningOffers) {
   EXPECT_EQ(response.repair().steps(0).rule_id(), "fit.memory");
   EXPECT_NE(response.repair().text(), request.file().text());
   EXPECT_EQ(CountOf(response.repair().findings(), "fit.memory"), 0);
+  v1::Repair expected = response.repair();
   for (const v1::AnswerView view : {v1::ANSWER_VIEW_BASIC, v1::ANSWER_VIEW_VERDICT}) {
+    if (view == v1::ANSWER_VIEW_VERDICT) expected.clear_estimate();  // as of the answer itself
     request.set_view(view);
-    const v1::ValidateConfigResponse less = Validated(request);
-    EXPECT_EQ(less.repair().ShortDebugString(), response.repair().ShortDebugString());
+    EXPECT_EQ(Validated(request).repair().ShortDebugString(), expected.ShortDebugString());
   }
 }
 

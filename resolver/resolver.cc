@@ -226,10 +226,11 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
   if (question.view >= View::kBasic) ForecastStep(&judged);
   VetFixes(question.view, &judged);
   std::optional<RepairedConfig> repaired;
-  if (question.repair && WantsRepair(judged)) {
+  if (question.repair && WantsRepair(question, judged)) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(repaired, RepairConfig(question, written));
     // A stack whose loss is its own may need less than we say: what helps is done, and nothing is said where none does.
     if (judged.verdicts.will_run && repaired->steps.empty()) repaired.reset();
+    if (repaired.has_value() && question.view >= View::kBasic) ForecastStep(&repaired->judged);
   }
   *answer = AnswerOf(judged, repaired.has_value() ? &*repaired : nullptr, question.view,
                      {Digest(request, evidence), catalog_->revision(), evidence.revision()});

@@ -34,7 +34,14 @@ void PutPlaced(int field, const Finding& finding, const SourcePosition* at, cons
   PutFinding(field, finding, at == nullptr ? nullptr : &place, w);
 }
 
-void PutRepair(int field, const RepairedConfig& repaired, WireWriter* w) {
+void PutForecast(int field, const JudgedConfig& judged, WireWriter* w) {
+  if (!judged.estimate.has_value()) return;
+  const std::optional<ForecastedConfig>& step = judged.step;
+  PutEstimate(field, *judged.estimate, step.has_value() ? &step->outlook : nullptr,
+              step.has_value() ? &step->throughput : nullptr, w);
+}
+
+void PutRepair(int field, const RepairedConfig& repaired, View view, WireWriter* w) {
   using M = v1::Repair;
   w->PutMessage(field, [&] {
     for (const RepairStep& step : repaired.steps) {
@@ -53,6 +60,7 @@ void PutRepair(int field, const RepairedConfig& repaired, WireWriter* w) {
     w->Text(M::kTextFieldNumber, repaired.input.text);
     for (const std::string& word : repaired.input.arguments) w->PutText(M::kArgumentsFieldNumber, word);
     if (!repaired.unwritten.empty()) PutFix(M::kUnwrittenFieldNumber, repaired.unwritten, w);
+    if (view >= View::kBasic) PutForecast(M::kEstimateFieldNumber, repaired.judged, w);
   });
 }
 
@@ -103,12 +111,8 @@ ConfigAnswer AnswerOf(const JudgedConfig& judged, const RepairedConfig* repaired
   w.Text(R::kCatalogRevisionFieldNumber, answer.catalog_revision);
   w.Text(R::kTargetFieldNumber, answer.target);
   w.Text(R::kInputFormatFieldNumber, judged.reading.format);
-  if (repaired != nullptr) PutRepair(R::kRepairFieldNumber, *repaired, &w);
-  if (judged.estimate.has_value() && view >= View::kBasic) {
-    const std::optional<ForecastedConfig>& step = judged.step;
-    PutEstimate(R::kEstimateFieldNumber, *judged.estimate, step.has_value() ? &step->outlook : nullptr,
-                step.has_value() ? &step->throughput : nullptr, &w);
-  }
+  if (repaired != nullptr) PutRepair(R::kRepairFieldNumber, *repaired, view, &w);
+  if (view >= View::kBasic) PutForecast(R::kEstimateFieldNumber, judged, &w);
   for (const std::string& path : parsed.wanted_files) w.PutText(R::kWantedFilesFieldNumber, path);
   w.Int(R::kCompletenessFieldNumber, CompletenessOf(judged));
   for (const std::string& rule : judged.set_aside.rules) w.PutText(R::kSetAsideRulesFieldNumber, rule);

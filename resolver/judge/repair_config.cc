@@ -146,19 +146,24 @@ void SetVariables(const Patch& patch, EnvVars* vars) {
   }
 }
 
-bool IsLackOfMemory(const Finding& finding) {
-  return finding.rule_id == "fit.static-memory" || finding.rule_id == "fit.memory";
+// The finding about memory that a repair is to remove; null: none.
+const Finding* LackOfMemory(const JudgedConfig& judged, bool room) {
+  const std::vector<Finding>& findings = judged.run.findings;
+  const auto found = std::find_if(findings.begin(), findings.end(), [room](const Finding& finding) {
+    return finding.rule_id == "fit.static-memory" || finding.rule_id == "fit.memory" ||
+           (room && finding.rule_id == "fit.memory-marginal");
+  });
+  return found == findings.end() ? nullptr : &*found;
 }
 
-// What the engine does not see: the forecast of what was repaired may lie above the GPU's memory.
+// What the engine does not see: the forecast of what was repaired may lie above the GPU's memory. At most one step.
 absl::Status RepairMemory(JudgeQuestion* repaired, RepairedConfig* out) {
-  const std::vector<Finding>& findings = out->judged.run.findings;
-  const auto find_lack = [&] { return std::find_if(findings.begin(), findings.end(), IsLackOfMemory); };
+  const auto find_lack = [&] { return LackOfMemory(out->judged, repaired->repair_room); };
   // Of a repair's findings the errors alone are shown, in every view. A lack of memory may be a warning, whose fix is
   // wanted in every view as well.
-  VetFixes(find_lack() == findings.end() ? View::kVerdict : View::kFull, &out->judged);
-  const auto lacks = find_lack();
-  if (lacks == findings.end() || lacks->fixes.empty()) return absl::OkStatus();
+  VetFixes(find_lack() == nullptr ? View::kVerdict : View::kFull, &out->judged);
+  const Finding* const lacks = find_lack();
+  if (lacks == nullptr || lacks->fixes.empty()) return absl::OkStatus();
   RepairStep step{lacks->rule_id, lacks->fixes.front(), false};
   Patch patch = step.patch;
   if (!Restate(&patch, repaired).empty()) return absl::OkStatus();
@@ -180,9 +185,8 @@ absl::Status RepairMemory(JudgeQuestion* repaired, RepairedConfig* out) {
 
 }  // namespace
 
-bool WantsRepair(const JudgedConfig& judged) {
-  const std::vector<Finding>& findings = judged.run.findings;
-  return !judged.verdicts.will_run || std::any_of(findings.begin(), findings.end(), IsLackOfMemory);
+bool WantsRepair(const JudgeQuestion& question, const JudgedConfig& judged) {
+  return !judged.verdicts.will_run || LackOfMemory(judged, question.repair_room) != nullptr;
 }
 
 absl::StatusOr<RepairedConfig> RepairConfig(const JudgeQuestion& question, const ReadConfig& written) {
@@ -217,7 +221,12 @@ absl::StatusOr<RepairedConfig> RepairConfig(const JudgeQuestion& question, const
   SetVariables(out.unwritten, &repaired.env.vars);
   FLIGHTPLAN_ASSIGN_OR_RETURN(out.judged, ReadAndJudge(repaired));
   out.steps = std::move(found.steps);
+  const size_t others = out.steps.size();
   FLIGHTPLAN_RETURN_IF_ERROR(RepairMemory(&repaired, &out));
+  // What fits now may still be tight.
+  if (question.repair_room && out.steps.size() > others) {
+    FLIGHTPLAN_RETURN_IF_ERROR(RepairMemory(&repaired, &out));
+  }
   out.input = std::move(repaired.input);
   return out;
 }

@@ -20,8 +20,8 @@ struct RepairedConfig {
   JudgedConfig judged;
 };
 
-// It will not run, or not fit by the forecast.
-bool WantsRepair(const JudgedConfig& judged);
+// It will not run, or not fit by the forecast; or is tight in memory where the question asks for room.
+bool WantsRepair(const JudgeQuestion& question, const JudgedConfig& judged);
 
 // `written`: what was read of the question, before the rules ran.
 absl::StatusOr<RepairedConfig> RepairConfig(const JudgeQuestion& question, const ReadConfig& written);

@@ -83,6 +83,7 @@ absl::StatusOr<JudgeQuestion> ReadQuestion(const v1::ValidateConfigRequest& requ
   question.view = ReadEnum(request.view(), kViews, View::kFull, "view", &violations);
   question.repair = request.repair();
   question.repair_convergence = request.repair_convergence();
+  question.repair_room = request.repair_room();
   question.input = ReadConfigInput(request, &violations);
   std::optional<HardwareProfile> sent;
   if (request.has_probe_profile()) sent = ProfileFromMessage(request.probe_profile(), "probe_profile", &violations);

@@ -48,6 +48,7 @@ struct JudgeQuestion {
   View view = View::kFull;
   bool repair = false;              // say how to make it run
   bool repair_convergence = false;  // the repair may change what is trained
+  bool repair_room = false;         // the repair makes room where memory is tight, at the price of step time
 };
 
 // The same configuration for another stack or release.

@@ -6,6 +6,7 @@ usage: memory_test.py FLIGHTPLAN_BINARY
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,13 @@ class Memory(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout, done.stderr
 
+    ON_1024 = ("--gpu", "h100-sxm", "--gpus", "1024")
+
+    # A launch that fits, but not with the upper end of the band.
+    def tight(self):
+        return subprocess.run([FLIGHTPLAN, "resolve", "--model", "deepseek-v3", *self.ON_1024, "--tp", "2", "--pp", "8", "--vpp", "4",
+                               "--ep", "64", "--format", "shell"], capture_output=True, text=True, timeout=60).stdout
+
     def memory(self, text, *flags, code=RUNS):
         return json.loads(self.run_on("validate", text, *flags, "--format", "json", code=code)[0])["memory"]
 
@@ -54,12 +62,20 @@ class Memory(unittest.TestCase):
         self.assertEqual(self.memory(LARGE, *ON_8, code=FINDINGS)["fit"], "FIT_VERDICT_DOES_NOT_FIT")
 
     def test_what_makes_room_is_offered_and_not_done(self):
-        done = subprocess.run([FLIGHTPLAN, "resolve", "--model", "deepseek-v3", "--gpu", "h100-sxm", "--gpus", "1024", "--tp", "2",
-                               "--pp", "8", "--vpp", "4", "--ep", "64", "--format", "shell"], capture_output=True, text=True, timeout=60)
-        out, err = self.run_on("fix", done.stdout, "--gpu", "h100-sxm", "--gpus", "1024")
+        out, err = self.run_on("fix", self.tight(), *self.ON_1024)
         self.assertEqual(out, "")
-        self.assertIn("launch.sh: nothing to repair\nmemory is tight; to make room:\n", err)
+        self.assertIn("launch.sh: nothing to repair\nmemory is tight; to make room (--make-room does it):\n", err)
         self.assertRegex(err, r"with the fix: step \+\d+ %, \d+ -> \d+ GiB")
+
+    def test_room_is_made_on_request_as_it_was_offered(self):
+        text = self.tight()
+        _, offered = self.run_on("fix", text, *self.ON_1024)
+        gib = re.search(r"with the fix: step \+\d+ %, \d+ -> (\d+) GiB", offered)[1]
+        out, told = self.run_on("fix", text, *self.ON_1024, "--make-room", "--write")
+        self.assertTrue(out.startswith("--- launch.sh\n"))
+        self.assertRegex(told, r"\[fit\.memory-marginal\]\nlaunch\.sh after it: accepted by the stack, will run\nfits  yes: " +
+                               gib + r" GiB of 80 .*     step  \d+ s \(")
+        self.assertEqual(self.memory((self.root / "launch.sh").read_text(), *self.ON_1024)["fit"], "FIT_VERDICT_FITS")
 
     def test_the_page_says_whose_rates_the_step_rests_on(self):
         for gpu, assumed in (("h100-sxm", True), ("h800-sxm", False)):

@@ -5,6 +5,8 @@
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/file_question.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/fit_line.h"
+#include "clients/cli/forecast_text.h"
 #include "clients/cli/output.h"
 #include "clients/cli/request.h"
 #include "clients/cli/stack_files.h"
@@ -22,6 +24,7 @@ struct FixOptions {
   std::string format = "diff";
   bool write = false;
   bool convergence = false;
+  bool room = false;
   BackendOptions where;
 };
 
@@ -40,6 +43,7 @@ CommandLine Describe(FixOptions* o) {
        {{"--write", "", "change FILE in place", ToSwitch(&o->write)},
         {"--allow-convergence", "", "also fixes that change what is computed: batch, precision, routing ...",
          ToSwitch(&o->convergence)},
+        {"--make-room", "", "also where memory is only tight, at the price of step time", ToSwitch(&o->room)},
         {"--input-format", "F", "argv: flags, of slime, its forks and ms-swift too; default: by target and file",
          ToText(&o->input_format, InputFormatValues())},
         {"--stack-root", "DIR",
@@ -63,6 +67,14 @@ std::string VerdictAfter(const v1::ValidateConfigResponse& response) {
   return absl::StrCat("not judged in full: nothing that it shows is refused", repair.will_run() ? "" : runs);
 }
 
+// A repair that moves memory has its price in step time: both as they are now. Empty: no forecast.
+std::string ForecastAfter(const v1::Repair& repair, const Terminal& terminal) {
+  if (!repair.has_estimate()) return "";
+  const v1::Estimate& estimate = repair.estimate();
+  const std::string step = estimate.has_step_time_us() ? StepText(estimate.step_time_us()) : "";
+  return absl::StrCat("fits  ", FitLine(estimate, terminal), step.empty() ? "" : "     step  ", step, "\n");
+}
+
 // What was done and what holds now, for people; goes to standard error so that standard output is a patch.
 std::string Report(const v1::ValidateConfigResponse& response, const std::string& input, bool allow_convergence,
                    const Terminal& terminal) {
@@ -78,7 +90,8 @@ std::string Report(const v1::ValidateConfigResponse& response, const std::string
     absl::StrAppend(&out, "  not written, set it yourself: ", terminal.Shown(FixText(repair.unwritten(), spelling)),
                     "\n");
   }
-  absl::StrAppend(&out, terminal.Shown(input), " after it: ", VerdictAfter(response), "\n");
+  absl::StrAppend(&out, terminal.Shown(input), " after it: ", VerdictAfter(response), "\n",
+                  ForecastAfter(repair, terminal));
   if (repair.findings_size() > 0) out += FindingsText(repair.findings(), spelling, false, terminal);
   const bool held_back =
       std::any_of(repair.findings().begin(), repair.findings().end(), [](const v1::Finding& finding) {
@@ -99,7 +112,7 @@ std::string RoomOffered(const v1::ValidateConfigResponse& response, const Termin
     if (finding.rule_id() == "fit.memory-marginal" && finding.fixes_size() > 0) *tight.Add() = finding;
   }
   if (tight.empty()) return "";
-  return absl::StrCat("memory is tight; to make room:\n",
+  return absl::StrCat("memory is tight; to make room (--make-room does it):\n",
                       FindingsText(tight, TargetSpelling(response.config(), response.target()), false, terminal));
 }
 
@@ -127,6 +140,7 @@ int RunFix(Arguments args, Context& context) {
   request.set_input_format(options.input_format);
   request.set_repair(true);
   request.set_repair_convergence(options.convergence);
+  request.set_repair_room(options.room);
   if (path.empty()) {
     request.mutable_arguments();
     for (const std::string& argument : *parsed.rest) request.mutable_arguments()->add_values(argument);

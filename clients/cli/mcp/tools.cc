@@ -36,7 +36,9 @@ const std::vector<Tool>& Table() {
        .title = "Repair a launch",
        .description =
            "Repairs a launch that is refused or would fail: a diff of the caller's own text with the verdict on the "
-           "repaired one. Never changes what is trained unless allow_convergence is set.",
+           "repaired one. Never changes what is trained unless allow_convergence is set, and makes room in memory that "
+           "is "
+           "only tight where make_room is.",
        .subject = ToolSubject::kLaunch,
        .answer = ToolAnswer::kVerdict},
       {.name = "plan",

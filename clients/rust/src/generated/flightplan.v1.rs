@@ -3643,6 +3643,9 @@ pub struct ValidateConfigRequest {
     /// FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
     #[prost(message, optional, tag = "15")]
     pub probe_profile: ::core::option::Option<HardwareProfile>,
+    /// The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time.
+    #[prost(bool, tag = "16")]
+    pub repair_room: bool,
     /// Exactly one spelling. Unset: INVALID_ARGUMENT.
     #[prost(oneof = "validate_config_request::Config", tags = "1, 2, 3")]
     pub config: ::core::option::Option<validate_config_request::Config>,
@@ -3776,6 +3779,9 @@ pub struct Repair {
     /// Part of the repair that the text has no place for: variables beside arguments, knobs without a spelling.
     #[prost(message, optional, tag = "7")]
     pub unwritten: ::core::option::Option<Fix>,
+    /// Memory and step of the repaired text; not in the view VERDICT.
+    #[prost(message, optional, tag = "8")]
+    pub estimate: ::core::option::Option<Estimate>,
 }
 /// One fix that was applied.
 #[allow(clippy::derive_partial_eq_without_eq)]

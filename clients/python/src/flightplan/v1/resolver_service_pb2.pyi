@@ -650,6 +650,7 @@ class ValidateConfigRequest(google.protobuf.message.Message):
     MODEL_FILES_FIELD_NUMBER: builtins.int
     STATED_KNOBS_FIELD_NUMBER: builtins.int
     PROBE_PROFILE_FIELD_NUMBER: builtins.int
+    REPAIR_ROOM_FIELD_NUMBER: builtins.int
     world_size: builtins.int
     """World size where no hardware is given; unset: WORLD_SIZE of env."""
     input_format: builtins.str
@@ -663,6 +664,8 @@ class ValidateConfigRequest(google.protobuf.message.Message):
     """The repair may apply fixes that change convergence."""
     view: global___AnswerView.ValueType
     """How much of the answer to send. Unset: all of it."""
+    repair_room: builtins.bool
+    """The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time."""
     @property
     def arguments(self) -> global___ArgumentList:
         """Megatron-LM or LoongForge arguments, or Bridge overrides, after the script name."""
@@ -729,9 +732,10 @@ class ValidateConfigRequest(google.protobuf.message.Message):
         model_files: collections.abc.Iterable[global___TextFile] | None = ...,
         stated_knobs: collections.abc.Iterable[flightplan.v1.finding_pb2.KnobSetting] | None = ...,
         probe_profile: flightplan.v1.profile_pb2.HardwareProfile | None = ...,
+        repair_room: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_world_size", b"_world_size", "arguments", b"arguments", "config", b"config", "file", b"file", "hardware", b"hardware", "knobs", b"knobs", "probe_profile", b"probe_profile", "software", b"software", "target", b"target", "world_size", b"world_size"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_world_size", b"_world_size", "arguments", b"arguments", "config", b"config", "env", b"env", "file", b"file", "hardware", b"hardware", "input_format", b"input_format", "knobs", b"knobs", "model_files", b"model_files", "probe_profile", b"probe_profile", "repair", b"repair", "repair_convergence", b"repair_convergence", "software", b"software", "stated_knobs", b"stated_knobs", "target", b"target", "view", b"view", "world_size", b"world_size"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_world_size", b"_world_size", "arguments", b"arguments", "config", b"config", "env", b"env", "file", b"file", "hardware", b"hardware", "input_format", b"input_format", "knobs", b"knobs", "model_files", b"model_files", "probe_profile", b"probe_profile", "repair", b"repair", "repair_convergence", b"repair_convergence", "repair_room", b"repair_room", "software", b"software", "stated_knobs", b"stated_knobs", "target", b"target", "view", b"view", "world_size", b"world_size"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_world_size", b"_world_size"]) -> typing.Literal["world_size"] | None: ...
     @typing.overload
@@ -924,6 +928,7 @@ class Repair(google.protobuf.message.Message):
     TEXT_FIELD_NUMBER: builtins.int
     ARGUMENTS_FIELD_NUMBER: builtins.int
     UNWRITTEN_FIELD_NUMBER: builtins.int
+    ESTIMATE_FIELD_NUMBER: builtins.int
     accepted_by_stack: builtins.bool
     """The verdicts on the repaired text."""
     will_run: builtins.bool
@@ -946,6 +951,10 @@ class Repair(google.protobuf.message.Message):
     def unwritten(self) -> flightplan.v1.finding_pb2.Fix:
         """Part of the repair that the text has no place for: variables beside arguments, knobs without a spelling."""
 
+    @property
+    def estimate(self) -> flightplan.v1.estimate_pb2.Estimate:
+        """Memory and step of the repaired text; not in the view VERDICT."""
+
     def __init__(
         self,
         *,
@@ -956,9 +965,10 @@ class Repair(google.protobuf.message.Message):
         text: builtins.str = ...,
         arguments: collections.abc.Iterable[builtins.str] | None = ...,
         unwritten: flightplan.v1.finding_pb2.Fix | None = ...,
+        estimate: flightplan.v1.estimate_pb2.Estimate | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["unwritten", b"unwritten"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["accepted_by_stack", b"accepted_by_stack", "arguments", b"arguments", "findings", b"findings", "steps", b"steps", "text", b"text", "unwritten", b"unwritten", "will_run", b"will_run"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["estimate", b"estimate", "unwritten", b"unwritten"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["accepted_by_stack", b"accepted_by_stack", "arguments", b"arguments", "estimate", b"estimate", "findings", b"findings", "steps", b"steps", "text", b"text", "unwritten", b"unwritten", "will_run", b"will_run"]) -> None: ...
 
 global___Repair = Repair
 

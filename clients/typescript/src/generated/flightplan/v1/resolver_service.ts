@@ -353,7 +353,11 @@ export interface ValidateConfigRequest {
    * What the probe measured on these GPUs; unset: the profiles that the service has stored. Moves the step's forecast.
    * FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
    */
-  probeProfile: HardwareProfile | undefined;
+  probeProfile:
+    | HardwareProfile
+    | undefined;
+  /** The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time. */
+  repairRoom: boolean;
 }
 
 export interface ValidateConfigRequest_EnvEntry {
@@ -447,7 +451,11 @@ export interface Repair {
   /** The repaired arguments, where arguments were sent. */
   arguments: string[];
   /** Part of the repair that the text has no place for: variables beside arguments, knobs without a spelling. */
-  unwritten: Fix | undefined;
+  unwritten:
+    | Fix
+    | undefined;
+  /** Memory and step of the repaired text; not in the view VERDICT. */
+  estimate: Estimate | undefined;
 }
 
 /** One fix that was applied. */
@@ -1679,6 +1687,7 @@ function createBaseValidateConfigRequest(): ValidateConfigRequest {
     modelFiles: [],
     statedKnobs: [],
     probeProfile: undefined,
+    repairRoom: false,
   };
 }
 
@@ -1730,6 +1739,9 @@ export const ValidateConfigRequest = {
     }
     if (message.probeProfile !== undefined) {
       HardwareProfile.encode(message.probeProfile, writer.uint32(122).fork()).ldelim();
+    }
+    if (message.repairRoom !== false) {
+      writer.uint32(128).bool(message.repairRoom);
     }
     return writer;
   },
@@ -1849,6 +1861,13 @@ export const ValidateConfigRequest = {
 
           message.probeProfile = HardwareProfile.decode(reader, reader.uint32());
           continue;
+        case 16:
+          if (tag !== 128) {
+            break;
+          }
+
+          message.repairRoom = reader.bool();
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -1901,6 +1920,7 @@ export const ValidateConfigRequest = {
     message.probeProfile = (object.probeProfile !== undefined && object.probeProfile !== null)
       ? HardwareProfile.fromPartial(object.probeProfile)
       : undefined;
+    message.repairRoom = object.repairRoom ?? false;
     return message;
   },
 };
@@ -2377,6 +2397,7 @@ function createBaseRepair(): Repair {
     text: "",
     arguments: [],
     unwritten: undefined,
+    estimate: undefined,
   };
 }
 
@@ -2402,6 +2423,9 @@ export const Repair = {
     }
     if (message.unwritten !== undefined) {
       Fix.encode(message.unwritten, writer.uint32(58).fork()).ldelim();
+    }
+    if (message.estimate !== undefined) {
+      Estimate.encode(message.estimate, writer.uint32(66).fork()).ldelim();
     }
     return writer;
   },
@@ -2462,6 +2486,13 @@ export const Repair = {
 
           message.unwritten = Fix.decode(reader, reader.uint32());
           continue;
+        case 8:
+          if (tag !== 66) {
+            break;
+          }
+
+          message.estimate = Estimate.decode(reader, reader.uint32());
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -2484,6 +2515,9 @@ export const Repair = {
     message.arguments = object.arguments?.map((e) => e) || [];
     message.unwritten = (object.unwritten !== undefined && object.unwritten !== null)
       ? Fix.fromPartial(object.unwritten)
+      : undefined;
+    message.estimate = (object.estimate !== undefined && object.estimate !== null)
+      ? Estimate.fromPartial(object.estimate)
       : undefined;
     return message;
   },

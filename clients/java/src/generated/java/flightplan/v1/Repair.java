@@ -340,6 +340,44 @@ private static final long serialVersionUID = 0L;
     return unwritten_ == null ? flightplan.v1.Fix.getDefaultInstance() : unwritten_;
   }
 
+  public static final int ESTIMATE_FIELD_NUMBER = 8;
+  private flightplan.v1.Estimate estimate_;
+  /**
+   * <pre>
+   * Memory and step of the repaired text; not in the view VERDICT.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Estimate estimate = 8;</code>
+   * @return Whether the estimate field is set.
+   */
+  @java.lang.Override
+  public boolean hasEstimate() {
+    return estimate_ != null;
+  }
+  /**
+   * <pre>
+   * Memory and step of the repaired text; not in the view VERDICT.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Estimate estimate = 8;</code>
+   * @return The estimate.
+   */
+  @java.lang.Override
+  public flightplan.v1.Estimate getEstimate() {
+    return estimate_ == null ? flightplan.v1.Estimate.getDefaultInstance() : estimate_;
+  }
+  /**
+   * <pre>
+   * Memory and step of the repaired text; not in the view VERDICT.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Estimate estimate = 8;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.EstimateOrBuilder getEstimateOrBuilder() {
+    return estimate_ == null ? flightplan.v1.Estimate.getDefaultInstance() : estimate_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -374,6 +412,9 @@ private static final long serialVersionUID = 0L;
     }
     if (unwritten_ != null) {
       output.writeMessage(7, getUnwritten());
+    }
+    if (estimate_ != null) {
+      output.writeMessage(8, getEstimate());
     }
     getUnknownFields().writeTo(output);
   }
@@ -415,6 +456,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(7, getUnwritten());
     }
+    if (estimate_ != null) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(8, getEstimate());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -446,6 +491,11 @@ private static final long serialVersionUID = 0L;
     if (hasUnwritten()) {
       if (!getUnwritten()
           .equals(other.getUnwritten())) return false;
+    }
+    if (hasEstimate() != other.hasEstimate()) return false;
+    if (hasEstimate()) {
+      if (!getEstimate()
+          .equals(other.getEstimate())) return false;
     }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
@@ -481,6 +531,10 @@ private static final long serialVersionUID = 0L;
     if (hasUnwritten()) {
       hash = (37 * hash) + UNWRITTEN_FIELD_NUMBER;
       hash = (53 * hash) + getUnwritten().hashCode();
+    }
+    if (hasEstimate()) {
+      hash = (37 * hash) + ESTIMATE_FIELD_NUMBER;
+      hash = (53 * hash) + getEstimate().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -639,6 +693,11 @@ private static final long serialVersionUID = 0L;
         unwrittenBuilder_.dispose();
         unwrittenBuilder_ = null;
       }
+      estimate_ = null;
+      if (estimateBuilder_ != null) {
+        estimateBuilder_.dispose();
+        estimateBuilder_ = null;
+      }
       return this;
     }
 
@@ -712,6 +771,11 @@ private static final long serialVersionUID = 0L;
         result.unwritten_ = unwrittenBuilder_ == null
             ? unwritten_
             : unwrittenBuilder_.build();
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.estimate_ = estimateBuilder_ == null
+            ? estimate_
+            : estimateBuilder_.build();
       }
     }
 
@@ -835,6 +899,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasUnwritten()) {
         mergeUnwritten(other.getUnwritten());
       }
+      if (other.hasEstimate()) {
+        mergeEstimate(other.getEstimate());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -915,6 +982,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 58
+            case 66: {
+              input.readMessage(
+                  getEstimateFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2029,6 +2103,161 @@ private static final long serialVersionUID = 0L;
         unwritten_ = null;
       }
       return unwrittenBuilder_;
+    }
+
+    private flightplan.v1.Estimate estimate_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        flightplan.v1.Estimate, flightplan.v1.Estimate.Builder, flightplan.v1.EstimateOrBuilder> estimateBuilder_;
+    /**
+     * <pre>
+     * Memory and step of the repaired text; not in the view VERDICT.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Estimate estimate = 8;</code>
+     * @return Whether the estimate field is set.
+     */
+    public boolean hasEstimate() {
+      return ((bitField0_ & 0x00000080) != 0);
+    }
+    /**
+     * <pre>
+     * Memory and step of the repaired text; not in the view VERDICT.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Estimate estimate = 8;</code>
+     * @return The estimate.
+     */
+    public flightplan.v1.Estimate getEstimate() {
+      if (estimateBuilder_ == null) {
+        return estimate_ == null ? flightplan.v1.Estimate.getDefaultInstance() : estimate_;
+      } else {
+        return estimateBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Memory and step of the repaired text; not in the view VERDICT.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Estimate estimate = 8;</code>
+     */
+    public Builder setEstimate(flightplan.v1.Estimate value) {
+      if (estimateBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        estimate_ = value;
+      } else {
+        estimateBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Memory and step of the repaired text; not in the view VERDICT.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Estimate estimate = 8;</code>
+     */
+    public Builder setEstimate(
+        flightplan.v1.Estimate.Builder builderForValue) {
+      if (estimateBuilder_ == null) {
+        estimate_ = builderForValue.build();
+      } else {
+        estimateBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Memory and step of the repaired text; not in the view VERDICT.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Estimate estimate = 8;</code>
+     */
+    public Builder mergeEstimate(flightplan.v1.Estimate value) {
+      if (estimateBuilder_ == null) {
+        if (((bitField0_ & 0x00000080) != 0) &&
+          estimate_ != null &&
+          estimate_ != flightplan.v1.Estimate.getDefaultInstance()) {
+          getEstimateBuilder().mergeFrom(value);
+        } else {
+          estimate_ = value;
+        }
+      } else {
+        estimateBuilder_.mergeFrom(value);
+      }
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Memory and step of the repaired text; not in the view VERDICT.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Estimate estimate = 8;</code>
+     */
+    public Builder clearEstimate() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      estimate_ = null;
+      if (estimateBuilder_ != null) {
+        estimateBuilder_.dispose();
+        estimateBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Memory and step of the repaired text; not in the view VERDICT.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Estimate estimate = 8;</code>
+     */
+    public flightplan.v1.Estimate.Builder getEstimateBuilder() {
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return getEstimateFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Memory and step of the repaired text; not in the view VERDICT.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Estimate estimate = 8;</code>
+     */
+    public flightplan.v1.EstimateOrBuilder getEstimateOrBuilder() {
+      if (estimateBuilder_ != null) {
+        return estimateBuilder_.getMessageOrBuilder();
+      } else {
+        return estimate_ == null ?
+            flightplan.v1.Estimate.getDefaultInstance() : estimate_;
+      }
+    }
+    /**
+     * <pre>
+     * Memory and step of the repaired text; not in the view VERDICT.
+     * </pre>
+     *
+     * <code>.flightplan.v1.Estimate estimate = 8;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        flightplan.v1.Estimate, flightplan.v1.Estimate.Builder, flightplan.v1.EstimateOrBuilder> 
+        getEstimateFieldBuilder() {
+      if (estimateBuilder_ == null) {
+        estimateBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            flightplan.v1.Estimate, flightplan.v1.Estimate.Builder, flightplan.v1.EstimateOrBuilder>(
+                getEstimate(),
+                getParentForChildren(),
+                isClean());
+        estimate_ = null;
+      }
+      return estimateBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -202,4 +202,31 @@ public interface RepairOrBuilder extends
    * <code>.flightplan.v1.Fix unwritten = 7;</code>
    */
   flightplan.v1.FixOrBuilder getUnwrittenOrBuilder();
+
+  /**
+   * <pre>
+   * Memory and step of the repaired text; not in the view VERDICT.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Estimate estimate = 8;</code>
+   * @return Whether the estimate field is set.
+   */
+  boolean hasEstimate();
+  /**
+   * <pre>
+   * Memory and step of the repaired text; not in the view VERDICT.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Estimate estimate = 8;</code>
+   * @return The estimate.
+   */
+  flightplan.v1.Estimate getEstimate();
+  /**
+   * <pre>
+   * Memory and step of the repaired text; not in the view VERDICT.
+   * </pre>
+   *
+   * <code>.flightplan.v1.Estimate estimate = 8;</code>
+   */
+  flightplan.v1.EstimateOrBuilder getEstimateOrBuilder();
 }

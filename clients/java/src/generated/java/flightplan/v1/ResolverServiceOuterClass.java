@@ -220,7 +220,7 @@ public final class ResolverServiceOuterClass {
       "reason\030\005 \001(\t\0221\n\023expected_step_ratio\030\006 \001(" +
       "\0132\024.flightplan.v1.Range\022*\n\013plan_launch\030\007" +
       " \001(\0132\025.flightplan.v1.Launch\022+\n\014other_lau" +
-      "nch\030\010 \001(\0132\025.flightplan.v1.Launch\"\303\005\n\025Val" +
+      "nch\030\010 \001(\0132\025.flightplan.v1.Launch\"\330\005\n\025Val" +
       "idateConfigRequest\0220\n\targuments\030\001 \001(\0132\033." +
       "flightplan.v1.ArgumentListH\000\022\'\n\004file\030\002 \001" +
       "(\0132\027.flightplan.v1.TextFileH\000\022,\n\005knobs\030\003" +
@@ -236,105 +236,106 @@ public final class ResolverServiceOuterClass {
       "ew\022,\n\013model_files\030\r \003(\0132\027.flightplan.v1." +
       "TextFile\0220\n\014stated_knobs\030\016 \003(\0132\032.flightp" +
       "lan.v1.KnobSetting\0225\n\rprobe_profile\030\017 \001(" +
-      "\0132\036.flightplan.v1.HardwareProfile\032*\n\010Env" +
-      "Entry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001B\010\n" +
-      "\006configB\r\n\013_world_size\"\036\n\014ArgumentList\022\016" +
-      "\n\006values\030\001 \003(\t\"&\n\010TextFile\022\014\n\004name\030\001 \001(\t" +
-      "\022\014\n\004text\030\002 \001(\t\"a\n\014KnobSettings\022#\n\005knobs\030" +
-      "\001 \001(\0132\024.flightplan.v1.Knobs\022,\n\010settings\030" +
-      "\002 \003(\0132\032.flightplan.v1.KnobSetting\"\267\004\n\026Va" +
-      "lidateConfigResponse\022\031\n\021accepted_by_stac" +
-      "k\030\001 \001(\010\022\020\n\010will_run\030\002 \001(\010\022(\n\010findings\030\003 " +
-      "\003(\0132\026.flightplan.v1.Finding\022*\n\006config\030\004 " +
-      "\003(\0132\032.flightplan.v1.ConfigEntry\0229\n\021effec" +
-      "tive_changes\030\005 \003(\0132\036.flightplan.v1.Effec" +
-      "tiveChange\022\022\n\nnot_judged\030\006 \003(\t\022\016\n\006digest" +
-      "\030\007 \001(\t\022\030\n\020catalog_revision\030\010 \001(\t\022\016\n\006targ" +
-      "et\030\t \001(\t\022\024\n\014input_format\030\n \001(\t\022%\n\006repair" +
-      "\030\013 \001(\0132\025.flightplan.v1.Repair\022)\n\010estimat" +
-      "e\030\014 \001(\0132\027.flightplan.v1.Estimate\022\024\n\014want" +
-      "ed_files\030\r \003(\t\0221\n\014completeness\030\016 \001(\0162\033.f" +
-      "lightplan.v1.Completeness\022\027\n\017set_aside_r" +
-      "ules\030\017 \003(\t\022,\n\006memory\030\020 \001(\0132\034.flightplan." +
-      "v1.MemoryVerdict\022\031\n\021evidence_revision\030\021 " +
-      "\001(\003\"\321\001\n\006Repair\022(\n\005steps\030\001 \003(\0132\031.flightpl" +
-      "an.v1.RepairStep\022\031\n\021accepted_by_stack\030\002 " +
-      "\001(\010\022\020\n\010will_run\030\003 \001(\010\022(\n\010findings\030\004 \003(\0132" +
-      "\026.flightplan.v1.Finding\022\014\n\004text\030\005 \001(\t\022\021\n" +
-      "\targuments\030\006 \003(\t\022%\n\tunwritten\030\007 \001(\0132\022.fl" +
-      "ightplan.v1.Fix\"P\n\nRepairStep\022\017\n\007rule_id" +
-      "\030\001 \001(\t\022\037\n\003fix\030\002 \001(\0132\022.flightplan.v1.Fix\022" +
-      "\020\n\010searched\030\003 \001(\010\"\240\001\n\022PlanLayoutsRequest" +
-      "\0221\n\004base\030\001 \001(\0132#.flightplan.v1.ResolveCo" +
-      "nfigRequest\022\027\n\nplan_count\030\002 \001(\005H\000\210\001\001\022/\n\t" +
-      "objective\030\003 \001(\0162\034.flightplan.v1.PlanObje" +
-      "ctiveB\r\n\013_plan_count\"|\n\023PlanLayoutsRespo" +
-      "nse\022/\n\010progress\030\001 \001(\0132\033.flightplan.v1.Pl" +
-      "anProgressH\000\022+\n\006result\030\002 \001(\0132\031.flightpla" +
-      "n.v1.PlanResultH\000B\007\n\005event\"n\n\014PlanProgre" +
-      "ss\022\022\n\ndone_ratio\030\001 \001(\001\022\024\n\014judged_count\030\002" +
-      " \001(\003\022\036\n\021best_step_time_us\030\003 \001(\001H\000\210\001\001B\024\n\022" +
-      "_best_step_time_us\"\217\002\n\nPlanResult\0223\n\005pla" +
-      "ns\030\001 \003(\0132$.flightplan.v1.ResolveConfigRe" +
-      "sponse\022\023\n\013space_count\030\002 \001(\003\022\024\n\014judged_co" +
-      "unt\030\003 \001(\003\022B\n\rpruned_counts\030\004 \003(\0132+.fligh" +
-      "tplan.v1.PlanResult.PrunedCountsEntry\022(\n" +
-      "\010findings\030\005 \003(\0132\026.flightplan.v1.Finding\032" +
-      "3\n\021PrunedCountsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005val" +
-      "ue\030\002 \001(\003:\0028\001\"\246\001\n\023BatchResolveRequest\022\022\n\n" +
-      "request_id\030\001 \001(\t\0226\n\007resolve\030\002 \001(\0132#.flig" +
-      "htplan.v1.ResolveConfigRequestH\000\0228\n\010vali" +
-      "date\030\003 \001(\0132$.flightplan.v1.ValidateConfi" +
-      "gRequestH\000B\t\n\007request\"\315\001\n\024BatchResolveRe" +
-      "sponse\022\022\n\nrequest_id\030\001 \001(\t\0227\n\007resolve\030\002 " +
-      "\001(\0132$.flightplan.v1.ResolveConfigRespons" +
-      "eH\000\0229\n\010validate\030\003 \001(\0132%.flightplan.v1.Va" +
-      "lidateConfigResponseH\000\022#\n\005error\030\004 \001(\0132\022." +
-      "google.rpc.StatusH\000B\010\n\006result\"x\n\024Convert" +
-      "ConfigRequest\0224\n\006source\030\001 \001(\0132$.flightpl" +
-      "an.v1.ValidateConfigRequest\022*\n\006target\030\002 " +
-      "\001(\0132\032.flightplan.v1.TargetStack\"\267\002\n\025Conv" +
-      "ertConfigResponse\022%\n\006launch\030\001 \001(\0132\025.flig" +
-      "htplan.v1.Launch\022/\n\tconverted\030\002 \003(\0132\034.fl" +
-      "ightplan.v1.ConvertedKnob\022-\n\007dropped\030\003 \003" +
-      "(\0132\034.flightplan.v1.ConvertedKnob\0225\n\017pinn" +
-      "ed_defaults\030\004 \003(\0132\034.flightplan.v1.Conver" +
-      "tedKnob\022/\n\017source_findings\030\005 \003(\0132\026.fligh" +
-      "tplan.v1.Finding\022/\n\017target_findings\030\006 \003(" +
-      "\0132\026.flightplan.v1.Finding\"\210\001\n\rConvertedK" +
-      "nob\022\014\n\004name\030\001 \001(\t\022\'\n\005value\030\002 \001(\0132\030.fligh" +
-      "tplan.v1.KnobValue\022\027\n\017source_spelling\030\003 " +
-      "\001(\t\022\027\n\017target_spelling\030\004 \001(\t\022\016\n\006reason\030\005" +
-      " \001(\t*o\n\nAnswerView\022\033\n\027ANSWER_VIEW_UNSPEC" +
-      "IFIED\020\000\022\027\n\023ANSWER_VIEW_VERDICT\020\001\022\025\n\021ANSW" +
-      "ER_VIEW_BASIC\020\002\022\024\n\020ANSWER_VIEW_FULL\020\003*P\n" +
-      "\007Outcome\022\027\n\023OUTCOME_UNSPECIFIED\020\000\022\024\n\020OUT" +
-      "COME_RESOLVED\020\001\022\026\n\022OUTCOME_INFEASIBLE\020\002*" +
-      "\262\001\n\014ConfigOrigin\022\035\n\031CONFIG_ORIGIN_UNSPEC" +
-      "IFIED\020\000\022\031\n\025CONFIG_ORIGIN_DEFAULT\020\001\022\027\n\023CO" +
-      "NFIG_ORIGIN_MODEL\020\002\022\030\n\024CONFIG_ORIGIN_CAL" +
-      "LER\020\003\022\031\n\025CONFIG_ORIGIN_DECIDED\020\004\022\032\n\026CONF" +
-      "IG_ORIGIN_UPSTREAM\020\005*t\n\014Completeness\022\034\n\030" +
-      "COMPLETENESS_UNSPECIFIED\020\000\022\025\n\021COMPLETENE" +
-      "SS_FULL\020\001\022\030\n\024COMPLETENESS_PARTIAL\020\002\022\025\n\021C" +
-      "OMPLETENESS_NONE\020\003*\217\001\n\rPlanObjective\022\036\n\032" +
-      "PLAN_OBJECTIVE_UNSPECIFIED\020\000\022\034\n\030PLAN_OBJ" +
-      "ECTIVE_STEP_TIME\020\001\022\"\n\036PLAN_OBJECTIVE_MEM" +
-      "ORY_HEADROOM\020\002\022\034\n\030PLAN_OBJECTIVE_GPU_COU" +
-      "NT\020\0032\354\003\n\017ResolverService\022_\n\rResolveConfi" +
-      "g\022#.flightplan.v1.ResolveConfigRequest\032$" +
-      ".flightplan.v1.ResolveConfigResponse\"\003\220\002" +
-      "\001\022b\n\016ValidateConfig\022$.flightplan.v1.Vali" +
-      "dateConfigRequest\032%.flightplan.v1.Valida" +
-      "teConfigResponse\"\003\220\002\001\022V\n\013PlanLayouts\022!.f" +
-      "lightplan.v1.PlanLayoutsRequest\032\".flight" +
-      "plan.v1.PlanLayoutsResponse0\001\022[\n\014BatchRe" +
-      "solve\022\".flightplan.v1.BatchResolveReques" +
-      "t\032#.flightplan.v1.BatchResolveResponse(\001" +
-      "0\001\022_\n\rConvertConfig\022#.flightplan.v1.Conv" +
-      "ertConfigRequest\032$.flightplan.v1.Convert" +
-      "ConfigResponse\"\003\220\002\001B\021\n\rflightplan.v1P\001b\006" +
-      "proto3"
+      "\0132\036.flightplan.v1.HardwareProfile\022\023\n\013rep" +
+      "air_room\030\020 \001(\010\032*\n\010EnvEntry\022\013\n\003key\030\001 \001(\t\022" +
+      "\r\n\005value\030\002 \001(\t:\0028\001B\010\n\006configB\r\n\013_world_s" +
+      "ize\"\036\n\014ArgumentList\022\016\n\006values\030\001 \003(\t\"&\n\010T" +
+      "extFile\022\014\n\004name\030\001 \001(\t\022\014\n\004text\030\002 \001(\t\"a\n\014K" +
+      "nobSettings\022#\n\005knobs\030\001 \001(\0132\024.flightplan." +
+      "v1.Knobs\022,\n\010settings\030\002 \003(\0132\032.flightplan." +
+      "v1.KnobSetting\"\267\004\n\026ValidateConfigRespons" +
+      "e\022\031\n\021accepted_by_stack\030\001 \001(\010\022\020\n\010will_run" +
+      "\030\002 \001(\010\022(\n\010findings\030\003 \003(\0132\026.flightplan.v1" +
+      ".Finding\022*\n\006config\030\004 \003(\0132\032.flightplan.v1" +
+      ".ConfigEntry\0229\n\021effective_changes\030\005 \003(\0132" +
+      "\036.flightplan.v1.EffectiveChange\022\022\n\nnot_j" +
+      "udged\030\006 \003(\t\022\016\n\006digest\030\007 \001(\t\022\030\n\020catalog_r" +
+      "evision\030\010 \001(\t\022\016\n\006target\030\t \001(\t\022\024\n\014input_f" +
+      "ormat\030\n \001(\t\022%\n\006repair\030\013 \001(\0132\025.flightplan" +
+      ".v1.Repair\022)\n\010estimate\030\014 \001(\0132\027.flightpla" +
+      "n.v1.Estimate\022\024\n\014wanted_files\030\r \003(\t\0221\n\014c" +
+      "ompleteness\030\016 \001(\0162\033.flightplan.v1.Comple" +
+      "teness\022\027\n\017set_aside_rules\030\017 \003(\t\022,\n\006memor" +
+      "y\030\020 \001(\0132\034.flightplan.v1.MemoryVerdict\022\031\n" +
+      "\021evidence_revision\030\021 \001(\003\"\374\001\n\006Repair\022(\n\005s" +
+      "teps\030\001 \003(\0132\031.flightplan.v1.RepairStep\022\031\n" +
+      "\021accepted_by_stack\030\002 \001(\010\022\020\n\010will_run\030\003 \001" +
+      "(\010\022(\n\010findings\030\004 \003(\0132\026.flightplan.v1.Fin" +
+      "ding\022\014\n\004text\030\005 \001(\t\022\021\n\targuments\030\006 \003(\t\022%\n" +
+      "\tunwritten\030\007 \001(\0132\022.flightplan.v1.Fix\022)\n\010" +
+      "estimate\030\010 \001(\0132\027.flightplan.v1.Estimate\"" +
+      "P\n\nRepairStep\022\017\n\007rule_id\030\001 \001(\t\022\037\n\003fix\030\002 " +
+      "\001(\0132\022.flightplan.v1.Fix\022\020\n\010searched\030\003 \001(" +
+      "\010\"\240\001\n\022PlanLayoutsRequest\0221\n\004base\030\001 \001(\0132#" +
+      ".flightplan.v1.ResolveConfigRequest\022\027\n\np" +
+      "lan_count\030\002 \001(\005H\000\210\001\001\022/\n\tobjective\030\003 \001(\0162" +
+      "\034.flightplan.v1.PlanObjectiveB\r\n\013_plan_c" +
+      "ount\"|\n\023PlanLayoutsResponse\022/\n\010progress\030" +
+      "\001 \001(\0132\033.flightplan.v1.PlanProgressH\000\022+\n\006" +
+      "result\030\002 \001(\0132\031.flightplan.v1.PlanResultH" +
+      "\000B\007\n\005event\"n\n\014PlanProgress\022\022\n\ndone_ratio" +
+      "\030\001 \001(\001\022\024\n\014judged_count\030\002 \001(\003\022\036\n\021best_ste" +
+      "p_time_us\030\003 \001(\001H\000\210\001\001B\024\n\022_best_step_time_" +
+      "us\"\217\002\n\nPlanResult\0223\n\005plans\030\001 \003(\0132$.fligh" +
+      "tplan.v1.ResolveConfigResponse\022\023\n\013space_" +
+      "count\030\002 \001(\003\022\024\n\014judged_count\030\003 \001(\003\022B\n\rpru" +
+      "ned_counts\030\004 \003(\0132+.flightplan.v1.PlanRes" +
+      "ult.PrunedCountsEntry\022(\n\010findings\030\005 \003(\0132" +
+      "\026.flightplan.v1.Finding\0323\n\021PrunedCountsE" +
+      "ntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\003:\0028\001\"\246\001\n" +
+      "\023BatchResolveRequest\022\022\n\nrequest_id\030\001 \001(\t" +
+      "\0226\n\007resolve\030\002 \001(\0132#.flightplan.v1.Resolv" +
+      "eConfigRequestH\000\0228\n\010validate\030\003 \001(\0132$.fli" +
+      "ghtplan.v1.ValidateConfigRequestH\000B\t\n\007re" +
+      "quest\"\315\001\n\024BatchResolveResponse\022\022\n\nreques" +
+      "t_id\030\001 \001(\t\0227\n\007resolve\030\002 \001(\0132$.flightplan" +
+      ".v1.ResolveConfigResponseH\000\0229\n\010validate\030" +
+      "\003 \001(\0132%.flightplan.v1.ValidateConfigResp" +
+      "onseH\000\022#\n\005error\030\004 \001(\0132\022.google.rpc.Statu" +
+      "sH\000B\010\n\006result\"x\n\024ConvertConfigRequest\0224\n" +
+      "\006source\030\001 \001(\0132$.flightplan.v1.ValidateCo" +
+      "nfigRequest\022*\n\006target\030\002 \001(\0132\032.flightplan" +
+      ".v1.TargetStack\"\267\002\n\025ConvertConfigRespons" +
+      "e\022%\n\006launch\030\001 \001(\0132\025.flightplan.v1.Launch" +
+      "\022/\n\tconverted\030\002 \003(\0132\034.flightplan.v1.Conv" +
+      "ertedKnob\022-\n\007dropped\030\003 \003(\0132\034.flightplan." +
+      "v1.ConvertedKnob\0225\n\017pinned_defaults\030\004 \003(" +
+      "\0132\034.flightplan.v1.ConvertedKnob\022/\n\017sourc" +
+      "e_findings\030\005 \003(\0132\026.flightplan.v1.Finding" +
+      "\022/\n\017target_findings\030\006 \003(\0132\026.flightplan.v" +
+      "1.Finding\"\210\001\n\rConvertedKnob\022\014\n\004name\030\001 \001(" +
+      "\t\022\'\n\005value\030\002 \001(\0132\030.flightplan.v1.KnobVal" +
+      "ue\022\027\n\017source_spelling\030\003 \001(\t\022\027\n\017target_sp" +
+      "elling\030\004 \001(\t\022\016\n\006reason\030\005 \001(\t*o\n\nAnswerVi" +
+      "ew\022\033\n\027ANSWER_VIEW_UNSPECIFIED\020\000\022\027\n\023ANSWE" +
+      "R_VIEW_VERDICT\020\001\022\025\n\021ANSWER_VIEW_BASIC\020\002\022" +
+      "\024\n\020ANSWER_VIEW_FULL\020\003*P\n\007Outcome\022\027\n\023OUTC" +
+      "OME_UNSPECIFIED\020\000\022\024\n\020OUTCOME_RESOLVED\020\001\022" +
+      "\026\n\022OUTCOME_INFEASIBLE\020\002*\262\001\n\014ConfigOrigin" +
+      "\022\035\n\031CONFIG_ORIGIN_UNSPECIFIED\020\000\022\031\n\025CONFI" +
+      "G_ORIGIN_DEFAULT\020\001\022\027\n\023CONFIG_ORIGIN_MODE" +
+      "L\020\002\022\030\n\024CONFIG_ORIGIN_CALLER\020\003\022\031\n\025CONFIG_" +
+      "ORIGIN_DECIDED\020\004\022\032\n\026CONFIG_ORIGIN_UPSTRE" +
+      "AM\020\005*t\n\014Completeness\022\034\n\030COMPLETENESS_UNS" +
+      "PECIFIED\020\000\022\025\n\021COMPLETENESS_FULL\020\001\022\030\n\024COM" +
+      "PLETENESS_PARTIAL\020\002\022\025\n\021COMPLETENESS_NONE" +
+      "\020\003*\217\001\n\rPlanObjective\022\036\n\032PLAN_OBJECTIVE_U" +
+      "NSPECIFIED\020\000\022\034\n\030PLAN_OBJECTIVE_STEP_TIME" +
+      "\020\001\022\"\n\036PLAN_OBJECTIVE_MEMORY_HEADROOM\020\002\022\034" +
+      "\n\030PLAN_OBJECTIVE_GPU_COUNT\020\0032\354\003\n\017Resolve" +
+      "rService\022_\n\rResolveConfig\022#.flightplan.v" +
+      "1.ResolveConfigRequest\032$.flightplan.v1.R" +
+      "esolveConfigResponse\"\003\220\002\001\022b\n\016ValidateCon" +
+      "fig\022$.flightplan.v1.ValidateConfigReques" +
+      "t\032%.flightplan.v1.ValidateConfigResponse" +
+      "\"\003\220\002\001\022V\n\013PlanLayouts\022!.flightplan.v1.Pla" +
+      "nLayoutsRequest\032\".flightplan.v1.PlanLayo" +
+      "utsResponse0\001\022[\n\014BatchResolve\022\".flightpl" +
+      "an.v1.BatchResolveRequest\032#.flightplan.v" +
+      "1.BatchResolveResponse(\0010\001\022_\n\rConvertCon" +
+      "fig\022#.flightplan.v1.ConvertConfigRequest" +
+      "\032$.flightplan.v1.ConvertConfigResponse\"\003" +
+      "\220\002\001B\021\n\rflightplan.v1P\001b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -407,7 +408,7 @@ public final class ResolverServiceOuterClass {
     internal_static_flightplan_v1_ValidateConfigRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_ValidateConfigRequest_descriptor,
-        new java.lang.String[] { "Arguments", "File", "Knobs", "Target", "Hardware", "Software", "Env", "WorldSize", "InputFormat", "Repair", "RepairConvergence", "View", "ModelFiles", "StatedKnobs", "ProbeProfile", "Config", "WorldSize", });
+        new java.lang.String[] { "Arguments", "File", "Knobs", "Target", "Hardware", "Software", "Env", "WorldSize", "InputFormat", "Repair", "RepairConvergence", "View", "ModelFiles", "StatedKnobs", "ProbeProfile", "RepairRoom", "Config", "WorldSize", });
     internal_static_flightplan_v1_ValidateConfigRequest_EnvEntry_descriptor =
       internal_static_flightplan_v1_ValidateConfigRequest_descriptor.getNestedTypes().get(0);
     internal_static_flightplan_v1_ValidateConfigRequest_EnvEntry_fieldAccessorTable = new
@@ -443,7 +444,7 @@ public final class ResolverServiceOuterClass {
     internal_static_flightplan_v1_Repair_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_Repair_descriptor,
-        new java.lang.String[] { "Steps", "AcceptedByStack", "WillRun", "Findings", "Text", "Arguments", "Unwritten", });
+        new java.lang.String[] { "Steps", "AcceptedByStack", "WillRun", "Findings", "Text", "Arguments", "Unwritten", "Estimate", });
     internal_static_flightplan_v1_RepairStep_descriptor =
       getDescriptor().getMessageTypes().get(13);
     internal_static_flightplan_v1_RepairStep_fieldAccessorTable = new

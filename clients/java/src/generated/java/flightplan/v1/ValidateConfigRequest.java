@@ -762,6 +762,21 @@ java.lang.String defaultValue) {
     return probeProfile_ == null ? flightplan.v1.HardwareProfile.getDefaultInstance() : probeProfile_;
   }
 
+  public static final int REPAIR_ROOM_FIELD_NUMBER = 16;
+  private boolean repairRoom_ = false;
+  /**
+   * <pre>
+   * The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time.
+   * </pre>
+   *
+   * <code>bool repair_room = 16;</code>
+   * @return The repairRoom.
+   */
+  @java.lang.Override
+  public boolean getRepairRoom() {
+    return repairRoom_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -823,6 +838,9 @@ java.lang.String defaultValue) {
     }
     if (probeProfile_ != null) {
       output.writeMessage(15, getProbeProfile());
+    }
+    if (repairRoom_ != false) {
+      output.writeBool(16, repairRoom_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -898,6 +916,10 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(15, getProbeProfile());
     }
+    if (repairRoom_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(16, repairRoom_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -951,6 +973,8 @@ java.lang.String defaultValue) {
       if (!getProbeProfile()
           .equals(other.getProbeProfile())) return false;
     }
+    if (getRepairRoom()
+        != other.getRepairRoom()) return false;
     if (!getConfigCase().equals(other.getConfigCase())) return false;
     switch (configCase_) {
       case 1:
@@ -1021,6 +1045,9 @@ java.lang.String defaultValue) {
       hash = (37 * hash) + PROBE_PROFILE_FIELD_NUMBER;
       hash = (53 * hash) + getProbeProfile().hashCode();
     }
+    hash = (37 * hash) + REPAIR_ROOM_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getRepairRoom());
     switch (configCase_) {
       case 1:
         hash = (37 * hash) + ARGUMENTS_FIELD_NUMBER;
@@ -1241,6 +1268,7 @@ java.lang.String defaultValue) {
         probeProfileBuilder_.dispose();
         probeProfileBuilder_ = null;
       }
+      repairRoom_ = false;
       configCase_ = 0;
       config_ = null;
       return this;
@@ -1339,6 +1367,9 @@ java.lang.String defaultValue) {
         result.probeProfile_ = probeProfileBuilder_ == null
             ? probeProfile_
             : probeProfileBuilder_.build();
+      }
+      if (((from_bitField0_ & 0x00008000) != 0)) {
+        result.repairRoom_ = repairRoom_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1487,6 +1518,9 @@ java.lang.String defaultValue) {
       }
       if (other.hasProbeProfile()) {
         mergeProbeProfile(other.getProbeProfile());
+      }
+      if (other.getRepairRoom() != false) {
+        setRepairRoom(other.getRepairRoom());
       }
       switch (other.getConfigCase()) {
         case ARGUMENTS: {
@@ -1640,6 +1674,11 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00004000;
               break;
             } // case 122
+            case 128: {
+              repairRoom_ = input.readBool();
+              bitField0_ |= 0x00008000;
+              break;
+            } // case 128
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -4003,6 +4042,50 @@ java.lang.String defaultValue) {
         probeProfile_ = null;
       }
       return probeProfileBuilder_;
+    }
+
+    private boolean repairRoom_ ;
+    /**
+     * <pre>
+     * The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time.
+     * </pre>
+     *
+     * <code>bool repair_room = 16;</code>
+     * @return The repairRoom.
+     */
+    @java.lang.Override
+    public boolean getRepairRoom() {
+      return repairRoom_;
+    }
+    /**
+     * <pre>
+     * The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time.
+     * </pre>
+     *
+     * <code>bool repair_room = 16;</code>
+     * @param value The repairRoom to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRepairRoom(boolean value) {
+      
+      repairRoom_ = value;
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time.
+     * </pre>
+     *
+     * <code>bool repair_room = 16;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRepairRoom() {
+      bitField0_ = (bitField0_ & ~0x00008000);
+      repairRoom_ = false;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

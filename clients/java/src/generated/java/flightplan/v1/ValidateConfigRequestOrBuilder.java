@@ -443,5 +443,15 @@ java.lang.String defaultValue);
    */
   flightplan.v1.HardwareProfileOrBuilder getProbeProfileOrBuilder();
 
+  /**
+   * <pre>
+   * The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time.
+   * </pre>
+   *
+   * <code>bool repair_room = 16;</code>
+   * @return The repairRoom.
+   */
+  boolean getRepairRoom();
+
   public flightplan.v1.ValidateConfigRequest.ConfigCase getConfigCase();
 }
