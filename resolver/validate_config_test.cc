@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
@@ -98,6 +99,7 @@ TEST(ValidateConfig, AViewShowsAPartOfTheSameAnswer) {
       if (view != v1::ANSWER_VIEW_FULL) {
         expected.clear_config();
         expected.clear_effective_changes();
+        expected.clear_env();
         DropAdvice(expected.mutable_findings());
       }
       if (view == v1::ANSWER_VIEW_VERDICT) {
@@ -159,6 +161,18 @@ TEST(ValidateConfig, AChoiceThatAForkLacksIsRefusedInItsScripts) {
   };
   EXPECT_EQ(CountOf(Validated(script("--position-embedding-type yarn")).findings(), "mlm.argparse"), 1);
   EXPECT_TRUE(Validated(script("--position-embedding-type rope --a-package-brings-it 3")).accepted_by_stack());
+}
+
+TEST(ValidateConfig, ShowsTheVariablesThatTuneAndNoOther) {
+  v1::ValidateConfigRequest request = FileOf(
+      "megatron-lm", "pretrain.sh",
+      "export CUDA_DEVICE_MAX_CONNECTIONS=1 HF_TOKEN=hf_secret HOME=/root\nNCCL_ALGO=Ring torchrun pretrain_gpt.py "
+      "--num-layers 4\n");
+  (*request.mutable_env())["NVTE_FUSED_ATTN"] = "1";
+  const v1::ValidateConfigResponse response = Validated(request);
+  const std::map<std::string, std::string> shown(response.env().begin(), response.env().end());
+  EXPECT_EQ(shown, (std::map<std::string, std::string>{
+                       {"CUDA_DEVICE_MAX_CONNECTIONS", "1"}, {"NCCL_ALGO", "Ring"}, {"NVTE_FUSED_ATTN", "1"}}));
 }
 
 TEST(ValidateConfig, AGpuThatIsNotKnownLeavesTheRulesJudged) {

@@ -154,6 +154,7 @@ Side SideOf(std::string name, const v1::ValidateConfigResponse& judged) {
   answer.set_accepted_by_stack(judged.accepted_by_stack());
   answer.set_will_run(judged.will_run());
   *answer.mutable_config() = judged.config();
+  *answer.add_launches()->mutable_env() = judged.env();
   *answer.mutable_findings() = judged.findings();
   *answer.mutable_effective_changes() = judged.effective_changes();
   *answer.mutable_estimate() = judged.estimate();

@@ -143,6 +143,20 @@ TEST(Compare, CancelsWhatBothForecastsShare) {
   EXPECT_DOUBLE_EQ(c.time[0].change(), -2e6);
 }
 
+// Two launches of the same arguments may differ in what they export alone.
+TEST(Compare, FindsTheVariablesOfLaunches) {
+  v1::ValidateConfigResponse a, b;
+  (*a.mutable_env())["CUDA_DEVICE_MAX_CONNECTIONS"] = "32";
+  (*b.mutable_env())["CUDA_DEVICE_MAX_CONNECTIONS"] = "1";
+  (*b.mutable_env())["NCCL_NVLS_ENABLE"] = "0";
+  const Comparison c = Compare(SideOf("a.sh", a), SideOf("b.sh", b));
+  ASSERT_EQ(c.values.size(), 2u);
+  EXPECT_EQ(c.values[0].name, "env.CUDA_DEVICE_MAX_CONNECTIONS");
+  EXPECT_EQ(c.values[0].a, "32");
+  EXPECT_EQ(c.values[0].b, "1");
+  EXPECT_EQ(c.values[1].name, "env.NCCL_NVLS_ENABLE");
+}
+
 TEST(Compare, WithItselfFindsNothing) {
   const Comparison c = Compare(Before(), Before());
   EXPECT_TRUE(c.values.empty());

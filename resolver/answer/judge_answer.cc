@@ -7,6 +7,7 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/answer/response.h"
 #include "resolver/catalog/spellings.h"
+#include "resolver/plan/tuning_variable.h"
 
 namespace flightplan {
 namespace {
@@ -105,6 +106,9 @@ ConfigAnswer AnswerOf(const JudgedConfig& judged, const RepairedConfig* repaired
   if (view == View::kFull) {
     PutConfig(R::kConfigFieldNumber, run, /*decisions=*/{}, judged.reading.stated, &w);
     PutChanges(R::kEffectiveChangesFieldNumber, run.changes, &w);
+    for (const auto& [name, value] : judged.env.vars) {
+      if (IsTuningVariable(name)) w.PutMapEntry(R::kEnvFieldNumber, name, value);
+    }
   }
   for (const std::string& what : judged.not_judged) w.PutText(R::kNotJudgedFieldNumber, what);
   w.Text(R::kDigestFieldNumber, answer.digest);

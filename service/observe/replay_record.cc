@@ -17,32 +17,13 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "resolver/plan/knob.h"
+#include "resolver/plan/tuning_variable.h"
 #include "service/observe/log.h"
 
 namespace flightplan::service {
 namespace {
 
-// Variables whose values are switches and sizes, never secrets.
-constexpr absl::string_view kTuningPrefixes[] = {
-    "CUDA_",       "CUBLAS_",    "CUDNN_",  "NCCL_",      "NVTE_",        "NVSHMEM_",    "NVLINK_",   "TORCH_",
-    "PYTORCH_",    "TRITON_",    "OMP_",    "MKL_",       "UCX_",         "UB_",         "GLOO_",     "FI_",
-    "MASTER_PORT", "WORLD_SIZE", "RANK",    "LOCAL_RANK", "NODE_RANK",    "HYBRID_EP_",  "HYBRIDEP_", "DEEPEP_",
-    "DEEP_EP_",    "USE_MNNVL",  "NUM_OF_", "ENABLE_",    "SLURM_NNODES", "SLURM_NTASKS"};
-constexpr absl::string_view kSecretWords[] = {"KEY",    "TOKEN",      "SECRET",     "PASSWORD",
-                                              "PASSWD", "CREDENTIAL", "CREDENTIALS"};
-
 bool IsNameCharacter(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; }
-
-bool NamesASecret(absl::string_view name) {
-  const std::string upper = absl::AsciiStrToUpper(name);
-  return std::any_of(std::begin(kSecretWords), std::end(kSecretWords),
-                     [&](absl::string_view word) { return absl::EndsWith(upper, word); });
-}
-
-bool IsTuning(absl::string_view name) {
-  return std::any_of(std::begin(kTuningPrefixes), std::end(kTuningPrefixes),
-                     [&](absl::string_view prefix) { return absl::StartsWith(name, prefix); });
-}
 
 // The first NAME=, NAME: or "--name value" in a text whose name speaks of a secret.
 absl::string_view SecretIn(absl::string_view text) {
@@ -134,7 +115,7 @@ template <class Map>
 std::string TuningOnly(const Map& env, LoggedText text) {
   std::string first;  // of several, always the same one
   for (const auto& [name, value] : env) {
-    const bool fine = IsTuning(name) && !NamesASecret(name) && (text == LoggedText::kAll || IsPlain(value));
+    const bool fine = IsTuningVariable(name) && (text == LoggedText::kAll || IsPlain(value));
     if (!fine && (first.empty() || name < first)) first = name;
   }
   // A name is the caller's text too.

@@ -3753,6 +3753,12 @@ pub struct ValidateConfigResponse {
     /// Revision of the evidence snapshot.
     #[prost(int64, tag = "17")]
     pub evidence_revision: i64,
+    /// Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+    #[prost(map = "string, string", tag = "18")]
+    pub env: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
 }
 /// The caller's own text, changed so that the errors are gone.
 #[allow(clippy::derive_partial_eq_without_eq)]

@@ -818,6 +818,22 @@ class ValidateConfigResponse(google.protobuf.message.Message):
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
+    @typing.final
+    class EnvEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
     ACCEPTED_BY_STACK_FIELD_NUMBER: builtins.int
     WILL_RUN_FIELD_NUMBER: builtins.int
     FINDINGS_FIELD_NUMBER: builtins.int
@@ -835,6 +851,7 @@ class ValidateConfigResponse(google.protobuf.message.Message):
     SET_ASIDE_RULES_FIELD_NUMBER: builtins.int
     MEMORY_FIELD_NUMBER: builtins.int
     EVIDENCE_REVISION_FIELD_NUMBER: builtins.int
+    ENV_FIELD_NUMBER: builtins.int
     accepted_by_stack: builtins.bool
     """The stack's configuration code accepts it."""
     will_run: builtins.bool
@@ -889,6 +906,10 @@ class ValidateConfigResponse(google.protobuf.message.Message):
     def memory(self) -> flightplan.v1.estimate_pb2.MemoryVerdict:
         """Whether it fits, in every view."""
 
+    @property
+    def env(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them."""
+
     def __init__(
         self,
         *,
@@ -909,9 +930,10 @@ class ValidateConfigResponse(google.protobuf.message.Message):
         set_aside_rules: collections.abc.Iterable[builtins.str] | None = ...,
         memory: flightplan.v1.estimate_pb2.MemoryVerdict | None = ...,
         evidence_revision: builtins.int = ...,
+        env: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["estimate", b"estimate", "memory", b"memory", "repair", b"repair"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["accepted_by_stack", b"accepted_by_stack", "catalog_revision", b"catalog_revision", "completeness", b"completeness", "config", b"config", "digest", b"digest", "effective_changes", b"effective_changes", "estimate", b"estimate", "evidence_revision", b"evidence_revision", "findings", b"findings", "input_format", b"input_format", "memory", b"memory", "not_judged", b"not_judged", "repair", b"repair", "set_aside_rules", b"set_aside_rules", "target", b"target", "wanted_files", b"wanted_files", "will_run", b"will_run"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["accepted_by_stack", b"accepted_by_stack", "catalog_revision", b"catalog_revision", "completeness", b"completeness", "config", b"config", "digest", b"digest", "effective_changes", b"effective_changes", "env", b"env", "estimate", b"estimate", "evidence_revision", b"evidence_revision", "findings", b"findings", "input_format", b"input_format", "memory", b"memory", "not_judged", b"not_judged", "repair", b"repair", "set_aside_rules", b"set_aside_rules", "target", b"target", "wanted_files", b"wanted_files", "will_run", b"will_run"]) -> None: ...
 
 global___ValidateConfigResponse = ValidateConfigResponse
 

@@ -434,6 +434,13 @@ export interface ValidateConfigResponse {
     | undefined;
   /** Revision of the evidence snapshot. */
   evidenceRevision: bigint;
+  /** Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them. */
+  env: { [key: string]: string };
+}
+
+export interface ValidateConfigResponse_EnvEntry {
+  key: string;
+  value: string;
 }
 
 /** The caller's own text, changed so that the errors are gone. */
@@ -2159,6 +2166,7 @@ function createBaseValidateConfigResponse(): ValidateConfigResponse {
     setAsideRules: [],
     memory: undefined,
     evidenceRevision: 0n,
+    env: {},
   };
 }
 
@@ -2218,6 +2226,9 @@ export const ValidateConfigResponse = {
       }
       writer.uint32(136).int64(message.evidenceRevision.toString());
     }
+    Object.entries(message.env).forEach(([key, value]) => {
+      ValidateConfigResponse_EnvEntry.encode({ key: key as any, value }, writer.uint32(146).fork()).ldelim();
+    });
     return writer;
   },
 
@@ -2347,6 +2358,16 @@ export const ValidateConfigResponse = {
 
           message.evidenceRevision = longToBigint(reader.int64() as Long);
           continue;
+        case 18:
+          if (tag !== 146) {
+            break;
+          }
+
+          const entry18 = ValidateConfigResponse_EnvEntry.decode(reader, reader.uint32());
+          if (entry18.value !== undefined) {
+            message.env[entry18.key] = entry18.value;
+          }
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -2384,6 +2405,70 @@ export const ValidateConfigResponse = {
       ? MemoryVerdict.fromPartial(object.memory)
       : undefined;
     message.evidenceRevision = object.evidenceRevision ?? 0n;
+    message.env = Object.entries(object.env ?? {}).reduce<{ [key: string]: string }>((acc, [key, value]) => {
+      if (value !== undefined) {
+        acc[key] = globalThis.String(value);
+      }
+      return acc;
+    }, {});
+    return message;
+  },
+};
+
+function createBaseValidateConfigResponse_EnvEntry(): ValidateConfigResponse_EnvEntry {
+  return { key: "", value: "" };
+}
+
+export const ValidateConfigResponse_EnvEntry = {
+  encode(message: ValidateConfigResponse_EnvEntry, writer: _m0.Writer = _m0.Writer.create()): _m0.Writer {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: _m0.Reader | Uint8Array, length?: number): ValidateConfigResponse_EnvEntry {
+    const reader = input instanceof _m0.Reader ? input : _m0.Reader.create(input);
+    let end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseValidateConfigResponse_EnvEntry();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1:
+          if (tag !== 10) {
+            break;
+          }
+
+          message.key = reader.string();
+          continue;
+        case 2:
+          if (tag !== 18) {
+            break;
+          }
+
+          message.value = reader.string();
+          continue;
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      reader.skipType(tag & 7);
+    }
+    return message;
+  },
+
+  create<I extends Exact<DeepPartial<ValidateConfigResponse_EnvEntry>, I>>(base?: I): ValidateConfigResponse_EnvEntry {
+    return ValidateConfigResponse_EnvEntry.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<ValidateConfigResponse_EnvEntry>, I>>(
+    object: I,
+  ): ValidateConfigResponse_EnvEntry {
+    const message = createBaseValidateConfigResponse_EnvEntry();
+    message.key = object.key ?? "";
+    message.value = object.value ?? "";
     return message;
   },
 };

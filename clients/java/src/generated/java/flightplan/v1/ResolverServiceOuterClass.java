@@ -90,6 +90,11 @@ public final class ResolverServiceOuterClass {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_flightplan_v1_ValidateConfigResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_flightplan_v1_ValidateConfigResponse_EnvEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_flightplan_v1_ValidateConfigResponse_EnvEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_flightplan_v1_Repair_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -243,7 +248,7 @@ public final class ResolverServiceOuterClass {
       "extFile\022\014\n\004name\030\001 \001(\t\022\014\n\004text\030\002 \001(\t\"a\n\014K" +
       "nobSettings\022#\n\005knobs\030\001 \001(\0132\024.flightplan." +
       "v1.Knobs\022,\n\010settings\030\002 \003(\0132\032.flightplan." +
-      "v1.KnobSetting\"\267\004\n\026ValidateConfigRespons" +
+      "v1.KnobSetting\"\240\005\n\026ValidateConfigRespons" +
       "e\022\031\n\021accepted_by_stack\030\001 \001(\010\022\020\n\010will_run" +
       "\030\002 \001(\010\022(\n\010findings\030\003 \003(\0132\026.flightplan.v1" +
       ".Finding\022*\n\006config\030\004 \003(\0132\032.flightplan.v1" +
@@ -257,85 +262,88 @@ public final class ResolverServiceOuterClass {
       "ompleteness\030\016 \001(\0162\033.flightplan.v1.Comple" +
       "teness\022\027\n\017set_aside_rules\030\017 \003(\t\022,\n\006memor" +
       "y\030\020 \001(\0132\034.flightplan.v1.MemoryVerdict\022\031\n" +
-      "\021evidence_revision\030\021 \001(\003\"\374\001\n\006Repair\022(\n\005s" +
-      "teps\030\001 \003(\0132\031.flightplan.v1.RepairStep\022\031\n" +
-      "\021accepted_by_stack\030\002 \001(\010\022\020\n\010will_run\030\003 \001" +
-      "(\010\022(\n\010findings\030\004 \003(\0132\026.flightplan.v1.Fin" +
-      "ding\022\014\n\004text\030\005 \001(\t\022\021\n\targuments\030\006 \003(\t\022%\n" +
-      "\tunwritten\030\007 \001(\0132\022.flightplan.v1.Fix\022)\n\010" +
-      "estimate\030\010 \001(\0132\027.flightplan.v1.Estimate\"" +
-      "P\n\nRepairStep\022\017\n\007rule_id\030\001 \001(\t\022\037\n\003fix\030\002 " +
-      "\001(\0132\022.flightplan.v1.Fix\022\020\n\010searched\030\003 \001(" +
-      "\010\"\240\001\n\022PlanLayoutsRequest\0221\n\004base\030\001 \001(\0132#" +
-      ".flightplan.v1.ResolveConfigRequest\022\027\n\np" +
-      "lan_count\030\002 \001(\005H\000\210\001\001\022/\n\tobjective\030\003 \001(\0162" +
-      "\034.flightplan.v1.PlanObjectiveB\r\n\013_plan_c" +
-      "ount\"|\n\023PlanLayoutsResponse\022/\n\010progress\030" +
-      "\001 \001(\0132\033.flightplan.v1.PlanProgressH\000\022+\n\006" +
-      "result\030\002 \001(\0132\031.flightplan.v1.PlanResultH" +
-      "\000B\007\n\005event\"n\n\014PlanProgress\022\022\n\ndone_ratio" +
-      "\030\001 \001(\001\022\024\n\014judged_count\030\002 \001(\003\022\036\n\021best_ste" +
-      "p_time_us\030\003 \001(\001H\000\210\001\001B\024\n\022_best_step_time_" +
-      "us\"\217\002\n\nPlanResult\0223\n\005plans\030\001 \003(\0132$.fligh" +
-      "tplan.v1.ResolveConfigResponse\022\023\n\013space_" +
-      "count\030\002 \001(\003\022\024\n\014judged_count\030\003 \001(\003\022B\n\rpru" +
-      "ned_counts\030\004 \003(\0132+.flightplan.v1.PlanRes" +
-      "ult.PrunedCountsEntry\022(\n\010findings\030\005 \003(\0132" +
-      "\026.flightplan.v1.Finding\0323\n\021PrunedCountsE" +
-      "ntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\003:\0028\001\"\246\001\n" +
-      "\023BatchResolveRequest\022\022\n\nrequest_id\030\001 \001(\t" +
-      "\0226\n\007resolve\030\002 \001(\0132#.flightplan.v1.Resolv" +
-      "eConfigRequestH\000\0228\n\010validate\030\003 \001(\0132$.fli" +
-      "ghtplan.v1.ValidateConfigRequestH\000B\t\n\007re" +
-      "quest\"\315\001\n\024BatchResolveResponse\022\022\n\nreques" +
-      "t_id\030\001 \001(\t\0227\n\007resolve\030\002 \001(\0132$.flightplan" +
-      ".v1.ResolveConfigResponseH\000\0229\n\010validate\030" +
-      "\003 \001(\0132%.flightplan.v1.ValidateConfigResp" +
-      "onseH\000\022#\n\005error\030\004 \001(\0132\022.google.rpc.Statu" +
-      "sH\000B\010\n\006result\"x\n\024ConvertConfigRequest\0224\n" +
-      "\006source\030\001 \001(\0132$.flightplan.v1.ValidateCo" +
-      "nfigRequest\022*\n\006target\030\002 \001(\0132\032.flightplan" +
-      ".v1.TargetStack\"\267\002\n\025ConvertConfigRespons" +
-      "e\022%\n\006launch\030\001 \001(\0132\025.flightplan.v1.Launch" +
-      "\022/\n\tconverted\030\002 \003(\0132\034.flightplan.v1.Conv" +
-      "ertedKnob\022-\n\007dropped\030\003 \003(\0132\034.flightplan." +
-      "v1.ConvertedKnob\0225\n\017pinned_defaults\030\004 \003(" +
-      "\0132\034.flightplan.v1.ConvertedKnob\022/\n\017sourc" +
-      "e_findings\030\005 \003(\0132\026.flightplan.v1.Finding" +
-      "\022/\n\017target_findings\030\006 \003(\0132\026.flightplan.v" +
-      "1.Finding\"\210\001\n\rConvertedKnob\022\014\n\004name\030\001 \001(" +
-      "\t\022\'\n\005value\030\002 \001(\0132\030.flightplan.v1.KnobVal" +
-      "ue\022\027\n\017source_spelling\030\003 \001(\t\022\027\n\017target_sp" +
-      "elling\030\004 \001(\t\022\016\n\006reason\030\005 \001(\t*o\n\nAnswerVi" +
-      "ew\022\033\n\027ANSWER_VIEW_UNSPECIFIED\020\000\022\027\n\023ANSWE" +
-      "R_VIEW_VERDICT\020\001\022\025\n\021ANSWER_VIEW_BASIC\020\002\022" +
-      "\024\n\020ANSWER_VIEW_FULL\020\003*P\n\007Outcome\022\027\n\023OUTC" +
-      "OME_UNSPECIFIED\020\000\022\024\n\020OUTCOME_RESOLVED\020\001\022" +
-      "\026\n\022OUTCOME_INFEASIBLE\020\002*\262\001\n\014ConfigOrigin" +
-      "\022\035\n\031CONFIG_ORIGIN_UNSPECIFIED\020\000\022\031\n\025CONFI" +
-      "G_ORIGIN_DEFAULT\020\001\022\027\n\023CONFIG_ORIGIN_MODE" +
-      "L\020\002\022\030\n\024CONFIG_ORIGIN_CALLER\020\003\022\031\n\025CONFIG_" +
-      "ORIGIN_DECIDED\020\004\022\032\n\026CONFIG_ORIGIN_UPSTRE" +
-      "AM\020\005*t\n\014Completeness\022\034\n\030COMPLETENESS_UNS" +
-      "PECIFIED\020\000\022\025\n\021COMPLETENESS_FULL\020\001\022\030\n\024COM" +
-      "PLETENESS_PARTIAL\020\002\022\025\n\021COMPLETENESS_NONE" +
-      "\020\003*\217\001\n\rPlanObjective\022\036\n\032PLAN_OBJECTIVE_U" +
-      "NSPECIFIED\020\000\022\034\n\030PLAN_OBJECTIVE_STEP_TIME" +
-      "\020\001\022\"\n\036PLAN_OBJECTIVE_MEMORY_HEADROOM\020\002\022\034" +
-      "\n\030PLAN_OBJECTIVE_GPU_COUNT\020\0032\354\003\n\017Resolve" +
-      "rService\022_\n\rResolveConfig\022#.flightplan.v" +
-      "1.ResolveConfigRequest\032$.flightplan.v1.R" +
-      "esolveConfigResponse\"\003\220\002\001\022b\n\016ValidateCon" +
-      "fig\022$.flightplan.v1.ValidateConfigReques" +
-      "t\032%.flightplan.v1.ValidateConfigResponse" +
-      "\"\003\220\002\001\022V\n\013PlanLayouts\022!.flightplan.v1.Pla" +
-      "nLayoutsRequest\032\".flightplan.v1.PlanLayo" +
-      "utsResponse0\001\022[\n\014BatchResolve\022\".flightpl" +
-      "an.v1.BatchResolveRequest\032#.flightplan.v" +
-      "1.BatchResolveResponse(\0010\001\022_\n\rConvertCon" +
-      "fig\022#.flightplan.v1.ConvertConfigRequest" +
-      "\032$.flightplan.v1.ConvertConfigResponse\"\003" +
-      "\220\002\001B\021\n\rflightplan.v1P\001b\006proto3"
+      "\021evidence_revision\030\021 \001(\003\022;\n\003env\030\022 \003(\0132.." +
+      "flightplan.v1.ValidateConfigResponse.Env" +
+      "Entry\032*\n\010EnvEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030" +
+      "\002 \001(\t:\0028\001\"\374\001\n\006Repair\022(\n\005steps\030\001 \003(\0132\031.fl" +
+      "ightplan.v1.RepairStep\022\031\n\021accepted_by_st" +
+      "ack\030\002 \001(\010\022\020\n\010will_run\030\003 \001(\010\022(\n\010findings\030" +
+      "\004 \003(\0132\026.flightplan.v1.Finding\022\014\n\004text\030\005 " +
+      "\001(\t\022\021\n\targuments\030\006 \003(\t\022%\n\tunwritten\030\007 \001(" +
+      "\0132\022.flightplan.v1.Fix\022)\n\010estimate\030\010 \001(\0132" +
+      "\027.flightplan.v1.Estimate\"P\n\nRepairStep\022\017" +
+      "\n\007rule_id\030\001 \001(\t\022\037\n\003fix\030\002 \001(\0132\022.flightpla" +
+      "n.v1.Fix\022\020\n\010searched\030\003 \001(\010\"\240\001\n\022PlanLayou" +
+      "tsRequest\0221\n\004base\030\001 \001(\0132#.flightplan.v1." +
+      "ResolveConfigRequest\022\027\n\nplan_count\030\002 \001(\005" +
+      "H\000\210\001\001\022/\n\tobjective\030\003 \001(\0162\034.flightplan.v1" +
+      ".PlanObjectiveB\r\n\013_plan_count\"|\n\023PlanLay" +
+      "outsResponse\022/\n\010progress\030\001 \001(\0132\033.flightp" +
+      "lan.v1.PlanProgressH\000\022+\n\006result\030\002 \001(\0132\031." +
+      "flightplan.v1.PlanResultH\000B\007\n\005event\"n\n\014P" +
+      "lanProgress\022\022\n\ndone_ratio\030\001 \001(\001\022\024\n\014judge" +
+      "d_count\030\002 \001(\003\022\036\n\021best_step_time_us\030\003 \001(\001" +
+      "H\000\210\001\001B\024\n\022_best_step_time_us\"\217\002\n\nPlanResu" +
+      "lt\0223\n\005plans\030\001 \003(\0132$.flightplan.v1.Resolv" +
+      "eConfigResponse\022\023\n\013space_count\030\002 \001(\003\022\024\n\014" +
+      "judged_count\030\003 \001(\003\022B\n\rpruned_counts\030\004 \003(" +
+      "\0132+.flightplan.v1.PlanResult.PrunedCount" +
+      "sEntry\022(\n\010findings\030\005 \003(\0132\026.flightplan.v1" +
+      ".Finding\0323\n\021PrunedCountsEntry\022\013\n\003key\030\001 \001" +
+      "(\t\022\r\n\005value\030\002 \001(\003:\0028\001\"\246\001\n\023BatchResolveRe" +
+      "quest\022\022\n\nrequest_id\030\001 \001(\t\0226\n\007resolve\030\002 \001" +
+      "(\0132#.flightplan.v1.ResolveConfigRequestH" +
+      "\000\0228\n\010validate\030\003 \001(\0132$.flightplan.v1.Vali" +
+      "dateConfigRequestH\000B\t\n\007request\"\315\001\n\024Batch" +
+      "ResolveResponse\022\022\n\nrequest_id\030\001 \001(\t\0227\n\007r" +
+      "esolve\030\002 \001(\0132$.flightplan.v1.ResolveConf" +
+      "igResponseH\000\0229\n\010validate\030\003 \001(\0132%.flightp" +
+      "lan.v1.ValidateConfigResponseH\000\022#\n\005error" +
+      "\030\004 \001(\0132\022.google.rpc.StatusH\000B\010\n\006result\"x" +
+      "\n\024ConvertConfigRequest\0224\n\006source\030\001 \001(\0132$" +
+      ".flightplan.v1.ValidateConfigRequest\022*\n\006" +
+      "target\030\002 \001(\0132\032.flightplan.v1.TargetStack" +
+      "\"\267\002\n\025ConvertConfigResponse\022%\n\006launch\030\001 \001" +
+      "(\0132\025.flightplan.v1.Launch\022/\n\tconverted\030\002" +
+      " \003(\0132\034.flightplan.v1.ConvertedKnob\022-\n\007dr" +
+      "opped\030\003 \003(\0132\034.flightplan.v1.ConvertedKno" +
+      "b\0225\n\017pinned_defaults\030\004 \003(\0132\034.flightplan." +
+      "v1.ConvertedKnob\022/\n\017source_findings\030\005 \003(" +
+      "\0132\026.flightplan.v1.Finding\022/\n\017target_find" +
+      "ings\030\006 \003(\0132\026.flightplan.v1.Finding\"\210\001\n\rC" +
+      "onvertedKnob\022\014\n\004name\030\001 \001(\t\022\'\n\005value\030\002 \001(" +
+      "\0132\030.flightplan.v1.KnobValue\022\027\n\017source_sp" +
+      "elling\030\003 \001(\t\022\027\n\017target_spelling\030\004 \001(\t\022\016\n" +
+      "\006reason\030\005 \001(\t*o\n\nAnswerView\022\033\n\027ANSWER_VI" +
+      "EW_UNSPECIFIED\020\000\022\027\n\023ANSWER_VIEW_VERDICT\020" +
+      "\001\022\025\n\021ANSWER_VIEW_BASIC\020\002\022\024\n\020ANSWER_VIEW_" +
+      "FULL\020\003*P\n\007Outcome\022\027\n\023OUTCOME_UNSPECIFIED" +
+      "\020\000\022\024\n\020OUTCOME_RESOLVED\020\001\022\026\n\022OUTCOME_INFE" +
+      "ASIBLE\020\002*\262\001\n\014ConfigOrigin\022\035\n\031CONFIG_ORIG" +
+      "IN_UNSPECIFIED\020\000\022\031\n\025CONFIG_ORIGIN_DEFAUL" +
+      "T\020\001\022\027\n\023CONFIG_ORIGIN_MODEL\020\002\022\030\n\024CONFIG_O" +
+      "RIGIN_CALLER\020\003\022\031\n\025CONFIG_ORIGIN_DECIDED\020" +
+      "\004\022\032\n\026CONFIG_ORIGIN_UPSTREAM\020\005*t\n\014Complet" +
+      "eness\022\034\n\030COMPLETENESS_UNSPECIFIED\020\000\022\025\n\021C" +
+      "OMPLETENESS_FULL\020\001\022\030\n\024COMPLETENESS_PARTI" +
+      "AL\020\002\022\025\n\021COMPLETENESS_NONE\020\003*\217\001\n\rPlanObje" +
+      "ctive\022\036\n\032PLAN_OBJECTIVE_UNSPECIFIED\020\000\022\034\n" +
+      "\030PLAN_OBJECTIVE_STEP_TIME\020\001\022\"\n\036PLAN_OBJE" +
+      "CTIVE_MEMORY_HEADROOM\020\002\022\034\n\030PLAN_OBJECTIV" +
+      "E_GPU_COUNT\020\0032\354\003\n\017ResolverService\022_\n\rRes" +
+      "olveConfig\022#.flightplan.v1.ResolveConfig" +
+      "Request\032$.flightplan.v1.ResolveConfigRes" +
+      "ponse\"\003\220\002\001\022b\n\016ValidateConfig\022$.flightpla" +
+      "n.v1.ValidateConfigRequest\032%.flightplan." +
+      "v1.ValidateConfigResponse\"\003\220\002\001\022V\n\013PlanLa" +
+      "youts\022!.flightplan.v1.PlanLayoutsRequest" +
+      "\032\".flightplan.v1.PlanLayoutsResponse0\001\022[" +
+      "\n\014BatchResolve\022\".flightplan.v1.BatchReso" +
+      "lveRequest\032#.flightplan.v1.BatchResolveR" +
+      "esponse(\0010\001\022_\n\rConvertConfig\022#.flightpla" +
+      "n.v1.ConvertConfigRequest\032$.flightplan.v" +
+      "1.ConvertConfigResponse\"\003\220\002\001B\021\n\rflightpl" +
+      "an.v1P\001b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -438,7 +446,13 @@ public final class ResolverServiceOuterClass {
     internal_static_flightplan_v1_ValidateConfigResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_ValidateConfigResponse_descriptor,
-        new java.lang.String[] { "AcceptedByStack", "WillRun", "Findings", "Config", "EffectiveChanges", "NotJudged", "Digest", "CatalogRevision", "Target", "InputFormat", "Repair", "Estimate", "WantedFiles", "Completeness", "SetAsideRules", "Memory", "EvidenceRevision", });
+        new java.lang.String[] { "AcceptedByStack", "WillRun", "Findings", "Config", "EffectiveChanges", "NotJudged", "Digest", "CatalogRevision", "Target", "InputFormat", "Repair", "Estimate", "WantedFiles", "Completeness", "SetAsideRules", "Memory", "EvidenceRevision", "Env", });
+    internal_static_flightplan_v1_ValidateConfigResponse_EnvEntry_descriptor =
+      internal_static_flightplan_v1_ValidateConfigResponse_descriptor.getNestedTypes().get(0);
+    internal_static_flightplan_v1_ValidateConfigResponse_EnvEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_flightplan_v1_ValidateConfigResponse_EnvEntry_descriptor,
+        new java.lang.String[] { "Key", "Value", });
     internal_static_flightplan_v1_Repair_descriptor =
       getDescriptor().getMessageTypes().get(12);
     internal_static_flightplan_v1_Repair_fieldAccessorTable = new

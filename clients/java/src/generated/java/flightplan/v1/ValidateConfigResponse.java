@@ -50,6 +50,18 @@ private static final long serialVersionUID = 0L;
     return flightplan.v1.ResolverServiceOuterClass.internal_static_flightplan_v1_ValidateConfigResponse_descriptor;
   }
 
+  @SuppressWarnings({"rawtypes"})
+  @java.lang.Override
+  protected com.google.protobuf.MapField internalGetMapField(
+      int number) {
+    switch (number) {
+      case 18:
+        return internalGetEnv();
+      default:
+        throw new RuntimeException(
+            "Invalid map field number: " + number);
+    }
+  }
   @java.lang.Override
   protected com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internalGetFieldAccessorTable() {
@@ -774,6 +786,101 @@ private static final long serialVersionUID = 0L;
     return evidenceRevision_;
   }
 
+  public static final int ENV_FIELD_NUMBER = 18;
+  private static final class EnvDefaultEntryHolder {
+    static final com.google.protobuf.MapEntry<
+        java.lang.String, java.lang.String> defaultEntry =
+            com.google.protobuf.MapEntry
+            .<java.lang.String, java.lang.String>newDefaultInstance(
+                flightplan.v1.ResolverServiceOuterClass.internal_static_flightplan_v1_ValidateConfigResponse_EnvEntry_descriptor, 
+                com.google.protobuf.WireFormat.FieldType.STRING,
+                "",
+                com.google.protobuf.WireFormat.FieldType.STRING,
+                "");
+  }
+  @SuppressWarnings("serial")
+  private com.google.protobuf.MapField<
+      java.lang.String, java.lang.String> env_;
+  private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+  internalGetEnv() {
+    if (env_ == null) {
+      return com.google.protobuf.MapField.emptyMapField(
+          EnvDefaultEntryHolder.defaultEntry);
+    }
+    return env_;
+  }
+  public int getEnvCount() {
+    return internalGetEnv().getMap().size();
+  }
+  /**
+   * <pre>
+   * Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; env = 18;</code>
+   */
+  @java.lang.Override
+  public boolean containsEnv(
+      java.lang.String key) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    return internalGetEnv().getMap().containsKey(key);
+  }
+  /**
+   * Use {@link #getEnvMap()} instead.
+   */
+  @java.lang.Override
+  @java.lang.Deprecated
+  public java.util.Map<java.lang.String, java.lang.String> getEnv() {
+    return getEnvMap();
+  }
+  /**
+   * <pre>
+   * Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; env = 18;</code>
+   */
+  @java.lang.Override
+  public java.util.Map<java.lang.String, java.lang.String> getEnvMap() {
+    return internalGetEnv().getMap();
+  }
+  /**
+   * <pre>
+   * Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; env = 18;</code>
+   */
+  @java.lang.Override
+  public /* nullable */
+java.lang.String getEnvOrDefault(
+      java.lang.String key,
+      /* nullable */
+java.lang.String defaultValue) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    java.util.Map<java.lang.String, java.lang.String> map =
+        internalGetEnv().getMap();
+    return map.containsKey(key) ? map.get(key) : defaultValue;
+  }
+  /**
+   * <pre>
+   * Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; env = 18;</code>
+   */
+  @java.lang.Override
+  public java.lang.String getEnvOrThrow(
+      java.lang.String key) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    java.util.Map<java.lang.String, java.lang.String> map =
+        internalGetEnv().getMap();
+    if (!map.containsKey(key)) {
+      throw new java.lang.IllegalArgumentException();
+    }
+    return map.get(key);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -839,6 +946,12 @@ private static final long serialVersionUID = 0L;
     if (evidenceRevision_ != 0L) {
       output.writeInt64(17, evidenceRevision_);
     }
+    com.google.protobuf.GeneratedMessageV3
+      .serializeStringMapTo(
+        output,
+        internalGetEnv(),
+        EnvDefaultEntryHolder.defaultEntry,
+        18);
     getUnknownFields().writeTo(output);
   }
 
@@ -924,6 +1037,16 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(17, evidenceRevision_);
     }
+    for (java.util.Map.Entry<java.lang.String, java.lang.String> entry
+         : internalGetEnv().getMap().entrySet()) {
+      com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
+      env__ = EnvDefaultEntryHolder.defaultEntry.newBuilderForType()
+          .setKey(entry.getKey())
+          .setValue(entry.getValue())
+          .build();
+      size += com.google.protobuf.CodedOutputStream
+          .computeMessageSize(18, env__);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -981,6 +1104,8 @@ private static final long serialVersionUID = 0L;
     }
     if (getEvidenceRevision()
         != other.getEvidenceRevision()) return false;
+    if (!internalGetEnv().equals(
+        other.internalGetEnv())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1047,6 +1172,10 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + EVIDENCE_REVISION_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getEvidenceRevision());
+    if (!internalGetEnv().getMap().isEmpty()) {
+      hash = (37 * hash) + ENV_FIELD_NUMBER;
+      hash = (53 * hash) + internalGetEnv().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1158,6 +1287,28 @@ private static final long serialVersionUID = 0L;
       return flightplan.v1.ResolverServiceOuterClass.internal_static_flightplan_v1_ValidateConfigResponse_descriptor;
     }
 
+    @SuppressWarnings({"rawtypes"})
+    protected com.google.protobuf.MapField internalGetMapField(
+        int number) {
+      switch (number) {
+        case 18:
+          return internalGetEnv();
+        default:
+          throw new RuntimeException(
+              "Invalid map field number: " + number);
+      }
+    }
+    @SuppressWarnings({"rawtypes"})
+    protected com.google.protobuf.MapField internalGetMutableMapField(
+        int number) {
+      switch (number) {
+        case 18:
+          return internalGetMutableEnv();
+        default:
+          throw new RuntimeException(
+              "Invalid map field number: " + number);
+      }
+    }
     @java.lang.Override
     protected com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
         internalGetFieldAccessorTable() {
@@ -1230,6 +1381,7 @@ private static final long serialVersionUID = 0L;
         memoryBuilder_ = null;
       }
       evidenceRevision_ = 0L;
+      internalGetMutableEnv().clear();
       return this;
     }
 
@@ -1347,6 +1499,10 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00010000) != 0)) {
         result.evidenceRevision_ = evidenceRevision_;
+      }
+      if (((from_bitField0_ & 0x00020000) != 0)) {
+        result.env_ = internalGetEnv();
+        result.env_.makeImmutable();
       }
     }
 
@@ -1543,6 +1699,9 @@ private static final long serialVersionUID = 0L;
       if (other.getEvidenceRevision() != 0L) {
         setEvidenceRevision(other.getEvidenceRevision());
       }
+      internalGetMutableEnv().mergeFrom(
+          other.internalGetEnv());
+      bitField0_ |= 0x00020000;
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1687,6 +1846,15 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00010000;
               break;
             } // case 136
+            case 146: {
+              com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
+              env__ = input.readMessage(
+                  EnvDefaultEntryHolder.defaultEntry.getParserForType(), extensionRegistry);
+              internalGetMutableEnv().getMutableMap().put(
+                  env__.getKey(), env__.getValue());
+              bitField0_ |= 0x00020000;
+              break;
+            } // case 146
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -4104,6 +4272,161 @@ private static final long serialVersionUID = 0L;
       bitField0_ = (bitField0_ & ~0x00010000);
       evidenceRevision_ = 0L;
       onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.MapField<
+        java.lang.String, java.lang.String> env_;
+    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+        internalGetEnv() {
+      if (env_ == null) {
+        return com.google.protobuf.MapField.emptyMapField(
+            EnvDefaultEntryHolder.defaultEntry);
+      }
+      return env_;
+    }
+    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+        internalGetMutableEnv() {
+      if (env_ == null) {
+        env_ = com.google.protobuf.MapField.newMapField(
+            EnvDefaultEntryHolder.defaultEntry);
+      }
+      if (!env_.isMutable()) {
+        env_ = env_.copy();
+      }
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return env_;
+    }
+    public int getEnvCount() {
+      return internalGetEnv().getMap().size();
+    }
+    /**
+     * <pre>
+     * Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; env = 18;</code>
+     */
+    @java.lang.Override
+    public boolean containsEnv(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      return internalGetEnv().getMap().containsKey(key);
+    }
+    /**
+     * Use {@link #getEnvMap()} instead.
+     */
+    @java.lang.Override
+    @java.lang.Deprecated
+    public java.util.Map<java.lang.String, java.lang.String> getEnv() {
+      return getEnvMap();
+    }
+    /**
+     * <pre>
+     * Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; env = 18;</code>
+     */
+    @java.lang.Override
+    public java.util.Map<java.lang.String, java.lang.String> getEnvMap() {
+      return internalGetEnv().getMap();
+    }
+    /**
+     * <pre>
+     * Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; env = 18;</code>
+     */
+    @java.lang.Override
+    public /* nullable */
+java.lang.String getEnvOrDefault(
+        java.lang.String key,
+        /* nullable */
+java.lang.String defaultValue) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      java.util.Map<java.lang.String, java.lang.String> map =
+          internalGetEnv().getMap();
+      return map.containsKey(key) ? map.get(key) : defaultValue;
+    }
+    /**
+     * <pre>
+     * Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; env = 18;</code>
+     */
+    @java.lang.Override
+    public java.lang.String getEnvOrThrow(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      java.util.Map<java.lang.String, java.lang.String> map =
+          internalGetEnv().getMap();
+      if (!map.containsKey(key)) {
+        throw new java.lang.IllegalArgumentException();
+      }
+      return map.get(key);
+    }
+    public Builder clearEnv() {
+      bitField0_ = (bitField0_ & ~0x00020000);
+      internalGetMutableEnv().getMutableMap()
+          .clear();
+      return this;
+    }
+    /**
+     * <pre>
+     * Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; env = 18;</code>
+     */
+    public Builder removeEnv(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      internalGetMutableEnv().getMutableMap()
+          .remove(key);
+      return this;
+    }
+    /**
+     * Use alternate mutation accessors instead.
+     */
+    @java.lang.Deprecated
+    public java.util.Map<java.lang.String, java.lang.String>
+        getMutableEnv() {
+      bitField0_ |= 0x00020000;
+      return internalGetMutableEnv().getMutableMap();
+    }
+    /**
+     * <pre>
+     * Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; env = 18;</code>
+     */
+    public Builder putEnv(
+        java.lang.String key,
+        java.lang.String value) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      if (value == null) { throw new NullPointerException("map value"); }
+      internalGetMutableEnv().getMutableMap()
+          .put(key, value);
+      bitField0_ |= 0x00020000;
+      return this;
+    }
+    /**
+     * <pre>
+     * Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; env = 18;</code>
+     */
+    public Builder putAllEnv(
+        java.util.Map<java.lang.String, java.lang.String> values) {
+      internalGetMutableEnv().getMutableMap()
+          .putAll(values);
+      bitField0_ |= 0x00020000;
       return this;
     }
     @java.lang.Override

@@ -475,4 +475,58 @@ public interface ValidateConfigResponseOrBuilder extends
    * @return The evidenceRevision.
    */
   long getEvidenceRevision();
+
+  /**
+   * <pre>
+   * Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; env = 18;</code>
+   */
+  int getEnvCount();
+  /**
+   * <pre>
+   * Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; env = 18;</code>
+   */
+  boolean containsEnv(
+      java.lang.String key);
+  /**
+   * Use {@link #getEnvMap()} instead.
+   */
+  @java.lang.Deprecated
+  java.util.Map<java.lang.String, java.lang.String>
+  getEnv();
+  /**
+   * <pre>
+   * Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; env = 18;</code>
+   */
+  java.util.Map<java.lang.String, java.lang.String>
+  getEnvMap();
+  /**
+   * <pre>
+   * Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; env = 18;</code>
+   */
+  /* nullable */
+java.lang.String getEnvOrDefault(
+      java.lang.String key,
+      /* nullable */
+java.lang.String defaultValue);
+  /**
+   * <pre>
+   * Environment variables of the launch that tune it (CUDA_, NCCL_, NVTE_ ...), as the text and the request say them.
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; env = 18;</code>
+   */
+  java.lang.String getEnvOrThrow(
+      java.lang.String key);
 }
