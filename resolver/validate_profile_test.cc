@@ -102,7 +102,10 @@ TEST(ValidateProfile, AMalformedOneIsRefusedByItsField) {
   v1::ValidateConfigResponse response;
   const absl::Status status = testing::TestResolver().ValidateConfig(launch, &response);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(std::string(status.message()).find("probe_profile.rows[0].unit"), std::string::npos) << status;
+  const std::string message(status.message());
+  const size_t first = message.find("probe_profile.rows[0].unit");
+  EXPECT_NE(first, std::string::npos) << status;
+  EXPECT_EQ(message.find("probe_profile.rows[0].unit", first + 1), std::string::npos) << "told twice: " << status;
 }
 
 }  // namespace

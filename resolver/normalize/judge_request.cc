@@ -87,9 +87,6 @@ absl::StatusOr<JudgeQuestion> ReadQuestion(const v1::ValidateConfigRequest& requ
   question.input = ReadConfigInput(request, &violations);
   std::optional<HardwareProfile> sent;
   if (request.has_probe_profile()) sent = ProfileFromMessage(request.probe_profile(), "probe_profile", &violations);
-  if (request.has_probe_profile()) {
-    question.sent_profile = FitProfile(ProfileFromMessage(request.probe_profile(), "probe_profile", &violations));
-  }
   question.stated = PinsFromMessages(v1::Knobs::default_instance(), request.stated_knobs(), "stated_knobs",
                                      "stated_knobs", &violations);
   CheckModelPins(question.stated, "stated_knobs", &violations);

@@ -36,9 +36,8 @@ const std::vector<Tool>& Table() {
        .title = "Repair a launch",
        .description =
            "Repairs a launch that is refused or would fail: a diff of the caller's own text with the verdict on the "
-           "repaired one. Never changes what is trained unless allow_convergence is set, and makes room in memory that "
-           "is "
-           "only tight where make_room is.",
+           "repaired one. Changes what is trained only with allow_convergence, and makes room in memory that is tight "
+           "only with make_room.",
        .subject = ToolSubject::kLaunch,
        .answer = ToolAnswer::kVerdict},
       {.name = "plan",
