@@ -181,13 +181,8 @@ TEST(Evidence, AReportedPeakMovesTheBandsAndIsNamed) {
 
 v1::ValidateConfigResponse Judged(const v1::ResolveConfigResponse& plan, const EvidenceSnapshot& evidence,
                                   double hbm_bytes = 0) {
-  v1::ValidateConfigRequest launch;
-  *launch.mutable_target() = Question().target();
-  *launch.mutable_hardware() = Question().hardware();
+  v1::ValidateConfigRequest launch = testing::ScriptOf(Question(), plan);
   if (hbm_bytes > 0) launch.mutable_hardware()->mutable_fabric()->set_hbm_bytes(static_cast<int64_t>(hbm_bytes));
-  *launch.mutable_software() = Question().software();
-  launch.mutable_file()->set_name("launch.sh");
-  launch.mutable_file()->set_text(plan.launches(0).text());
   v1::ValidateConfigResponse response;
   const absl::Status status = TestResolver().ValidateConfig(launch, &response, evidence);
   EXPECT_TRUE(status.ok()) << status;

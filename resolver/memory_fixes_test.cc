@@ -101,12 +101,7 @@ TEST(MemoryFix, PromisesByForecastBesideAProfile) {
 // What a repair with room does is the fix that the finding offers, at the price that it says.
 TEST(MemoryFix, IsDoneByARepairThatMayMakeRoom) {
   const v1::ResolveConfigRequest question = TightQuestion();
-  v1::ValidateConfigRequest launch;
-  *launch.mutable_target() = question.target();
-  *launch.mutable_hardware() = question.hardware();
-  *launch.mutable_software() = question.software();
-  launch.mutable_file()->set_name("launch.sh");
-  launch.mutable_file()->set_text(Resolved(question).launches(0).text());
+  v1::ValidateConfigRequest launch = testing::ScriptOf(question, Resolved(question));
   launch.set_repair(true);
   const v1::ValidateConfigResponse before = testing::Validated(launch);
   const v1::Finding* const tight = FindFinding(before.findings(), "fit.memory-marginal");

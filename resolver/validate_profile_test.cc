@@ -15,6 +15,7 @@ namespace {
 
 using testing::CountOf;
 using testing::Resolved;
+using testing::ScriptOf;
 using testing::Validated;
 
 // A GPU half as fast at everything as the sample.
@@ -36,22 +37,12 @@ v1::ResolveConfigRequest Question() {
   return request;
 }
 
-v1::ValidateConfigRequest LaunchOf(const v1::ResolveConfigRequest& question, const v1::ResolveConfigResponse& plan) {
-  v1::ValidateConfigRequest launch;
-  *launch.mutable_target() = question.target();
-  *launch.mutable_hardware() = question.hardware();
-  *launch.mutable_software() = question.software();
-  launch.mutable_file()->set_name("launch.sh");
-  launch.mutable_file()->set_text(plan.launches(0).text());
-  return launch;
-}
-
 // Who resolves with a profile, and then has the launch judged with it, is told one story.
 TEST(ValidateProfile, ALaunchIsForecastAsItsPlanIs) {
   v1::ResolveConfigRequest question = Question();
   *question.mutable_probe_profile() = SlowProfile();
   const v1::ResolveConfigResponse plan = Resolved(question);
-  v1::ValidateConfigRequest launch = LaunchOf(question, plan);
+  v1::ValidateConfigRequest launch = ScriptOf(question, plan);
   const v1::ValidateConfigResponse without = Validated(launch);
   *launch.mutable_probe_profile() = question.probe_profile();
   const v1::ValidateConfigResponse with = Validated(launch);
@@ -66,7 +57,7 @@ TEST(ValidateProfile, ALaunchIsForecastAsItsPlanIs) {
 
 TEST(ValidateProfile, OneOfAnotherGpuIsRefusedInEveryView) {
   const v1::ResolveConfigRequest question = Question();
-  v1::ValidateConfigRequest launch = LaunchOf(question, Resolved(question));
+  v1::ValidateConfigRequest launch = ScriptOf(question, Resolved(question));
   launch.mutable_hardware()->set_gpu("h100-sxm");
   *launch.mutable_probe_profile() = SlowProfile();
   for (const v1::AnswerView view : {v1::ANSWER_VIEW_VERDICT, v1::ANSWER_VIEW_FULL}) {
@@ -80,7 +71,7 @@ TEST(ValidateProfile, OneOfAnotherGpuIsRefusedInEveryView) {
 
 TEST(ValidateProfile, OneThatSaysNothingOfTheRunIsNamed) {
   const v1::ResolveConfigRequest question = Question();
-  v1::ValidateConfigRequest launch = LaunchOf(question, Resolved(question));
+  v1::ValidateConfigRequest launch = ScriptOf(question, Resolved(question));
   const double step_us = Validated(launch).estimate().step_time_us().value();
   *launch.mutable_probe_profile() = SlowProfile();
   launch.mutable_probe_profile()->set_kind("synthetic");
@@ -96,7 +87,7 @@ TEST(ValidateProfile, OneThatSaysNothingOfTheRunIsNamed) {
 
 TEST(ValidateProfile, AMalformedOneIsRefusedByItsField) {
   const v1::ResolveConfigRequest question = Question();
-  v1::ValidateConfigRequest launch = LaunchOf(question, Resolved(question));
+  v1::ValidateConfigRequest launch = ScriptOf(question, Resolved(question));
   *launch.mutable_probe_profile() = SlowProfile();
   launch.mutable_probe_profile()->mutable_rows(0)->set_unit("GB/s");
   v1::ValidateConfigResponse response;

@@ -244,13 +244,11 @@ absl::StatusOr<std::string> ReadInput(const std::string& path) {
 }
 
 absl::StatusOr<std::string> ReadInput(const std::string& path, const Context& context) {
-  const auto read = ReaderOf(context);
+  const FileReader read = ReaderOf(context);
   return read ? read(path) : ReadInput(path);
 }
 
-std::function<absl::StatusOr<std::string>(const std::string&)> ReaderOf(const Context& context) {
-  return context.host == nullptr ? nullptr : context.host->read;
-}
+FileReader ReaderOf(const Context& context) { return context.host == nullptr ? nullptr : context.host->read; }
 
 void Answered(const google::protobuf::Message& answer, const Context& context) {
   if (context.host != nullptr && context.host->answer) context.host->answer(answer);

@@ -40,11 +40,14 @@ inline constexpr ExitMeaning kExitMeanings[] = {{kExitOk, "fine"},
                                                 {kExitInternal, "a fault of flightplan itself"},
                                                 {kExitOutput, "the output could not be written"}};
 
+// The text of a file that a flag or an argument names.
+using FileReader = std::function<absl::StatusOr<std::string>(const std::string& path)>;
+
 // What a command meets in place of this machine while another program asks through it (clients/cli/mcp). Unset members:
 // the machine itself.
 struct Host {
-  std::shared_ptr<Backend> backend;                                          // answers, whatever the flags say
-  std::function<absl::StatusOr<std::string>(const std::string& path)> read;  // instead of files
+  std::shared_ptr<Backend> backend;  // answers, whatever the flags say
+  FileReader read;                   // instead of files
   // Hears how far a search is; false ends it.
   std::function<bool(const v1::PlanProgress&)> progress;
   // Sees each answer of which a page is printed.
@@ -103,7 +106,7 @@ absl::StatusOr<std::string> ReadInput(const std::string& path);
 // The same by the host, where there is one.
 absl::StatusOr<std::string> ReadInput(const std::string& path, const Context& context);
 // The same for who reads later; unset: ReadInput.
-std::function<absl::StatusOr<std::string>(const std::string& path)> ReaderOf(const Context& context);
+FileReader ReaderOf(const Context& context);
 // Shows the host an answer before its page is written.
 void Answered(const google::protobuf::Message& answer, const Context& context);
 

@@ -18,6 +18,12 @@ Style FitStyle(v1::FitVerdict fit) {
 
 }  // namespace
 
+std::vector<std::string> FitAndStep(const v1::Estimate& estimate, const Terminal& terminal) {
+  std::vector<std::string> parts = {absl::StrCat("fits  ", FitLine(estimate, terminal))};
+  if (estimate.has_step_time_us()) parts.push_back(absl::StrCat("step  ", StepText(estimate.step_time_us())));
+  return parts;
+}
+
 const v1::StageMemory* WorstStage(const v1::Estimate& estimate) {
   const v1::StageMemory* worst = nullptr;
   for (const v1::StageMemory& stage : estimate.stages()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "clients/cli/terminal.h"
 #include "flightplan/v1/resolver_service.pb.h"
@@ -12,6 +13,9 @@ namespace flightplan::cli {
 std::string FitLine(const v1::Estimate& estimate, const Terminal& terminal);
 // Without a forecast: "unknown: say --set vocab_size=N".
 std::string FitLine(const v1::MemoryVerdict& memory, const Terminal& terminal);
+
+// "fits  yes: ..." and "step  6.9 s (6.2..7.7)": the parts of a line. The second only with a forecast of it.
+std::vector<std::string> FitAndStep(const v1::Estimate& estimate, const Terminal& terminal);
 
 // The stage that takes most; null: none is known.
 const v1::StageMemory* WorstStage(const v1::Estimate& estimate);

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "clients/cli/command.h"
 #include "clients/cli/request_words.h"
 #include "clients/cli/text.h"
 #include "flightplan/v1/resolver_service.pb.h"

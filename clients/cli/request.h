@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "clients/cli/command.h"
 #include "clients/cli/flags.h"
 #include "google/protobuf/repeated_field.h"
 #include "resolver/plan/knob.h"
@@ -27,9 +27,6 @@ class ValidateConfigRequest;
 namespace cli {
 
 // What both questions turn on: the stack, the machine, the knobs. Everything as written; unset stays unset.
-// Reads the files that flags name; unset: ReadInput.
-using FileReader = std::function<absl::StatusOr<std::string>(const std::string& path)>;
-
 struct StackOptions {
   std::string target = "megatron-lm";  // NAME[@VERSION]; "" for a validate: by the file
   std::string gpu;
@@ -60,7 +57,7 @@ struct ResolveOptions {
   std::string stage;
   std::optional<double> profile_step_ms, profile_exposed, profile_a2a, profile_host, profile_bubble, profile_memory_gib;
   std::string profile_wall;
-  FileReader read;  // of the files that the flags above name
+  FileReader read;  // of the files that the flags above name; unset: ReadInput
 };
 
 inline constexpr int64_t kDefaultSeqLength = 4096;

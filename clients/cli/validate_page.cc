@@ -16,8 +16,7 @@ namespace {
 
 // Memory, step and speed; what communication costs; what they rest on. `rates`: whose; empty: the catalogue's.
 std::string EstimateLines(const v1::Estimate& estimate, const std::string& rates, const Terminal& terminal) {
-  std::vector<std::string> parts = {absl::StrCat("fits  ", FitLine(estimate, terminal))};
-  if (estimate.has_step_time_us()) parts.push_back(absl::StrCat("step  ", StepText(estimate.step_time_us())));
+  std::vector<std::string> parts = FitAndStep(estimate, terminal);
   if (std::string speed = SpeedText(estimate); !speed.empty()) parts.push_back(std::move(speed));
   std::vector<std::string> lines = WrapParts(parts, kPartGap, terminal.width);
   std::vector<std::string> paths = CommunicationTexts(estimate);

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 
 namespace flightplan {
@@ -22,9 +20,8 @@ constexpr absl::string_view kSecretWords[] = {"KEY",    "TOKEN",      "SECRET", 
 }  // namespace
 
 bool NamesASecret(absl::string_view name) {
-  const std::string upper = absl::AsciiStrToUpper(name);
   return std::any_of(std::begin(kSecretWords), std::end(kSecretWords),
-                     [&](absl::string_view word) { return absl::EndsWith(upper, word); });
+                     [&](absl::string_view word) { return absl::EndsWithIgnoreCase(name, word); });
 }
 
 bool IsTuningVariable(absl::string_view name) {

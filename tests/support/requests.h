@@ -120,6 +120,18 @@ void State(absl::string_view knob, const T& value, v1::ValidateConfigRequest* re
   Set(knob, value, request->add_stated_knobs());
 }
 
+// The script of an answer, to be judged for the machines and the stack that the question was of.
+inline v1::ValidateConfigRequest ScriptOf(const v1::ResolveConfigRequest& question,
+                                          const v1::ResolveConfigResponse& plan) {
+  v1::ValidateConfigRequest script;
+  *script.mutable_target() = question.target();
+  *script.mutable_hardware() = question.hardware();
+  *script.mutable_software() = question.software();
+  script.mutable_file()->set_name("launch.sh");
+  script.mutable_file()->set_text(plan.launches(0).text());
+  return script;
+}
+
 // Asks for what a fix sets.
 inline void Apply(const v1::Fix& fix, v1::ResolveConfigRequest* request) {
   request->mutable_pinned_knobs()->MergeFrom(fix.knobs());

@@ -6,10 +6,11 @@
 #include "clients/cli/file_question.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/fit_line.h"
-#include "clients/cli/forecast_text.h"
+#include "clients/cli/labelled_lines.h"
 #include "clients/cli/output.h"
 #include "clients/cli/request.h"
 #include "clients/cli/stack_files.h"
+#include "clients/cli/text.h"
 #include "clients/cli/unified_diff.h"
 #include "clients/cli/whole_file.h"
 #include "flightplan/v1/resolver_service.pb.h"
@@ -70,9 +71,8 @@ std::string VerdictAfter(const v1::ValidateConfigResponse& response) {
 // A repair that moves memory has its price in step time: both as they are now. Empty: no forecast.
 std::string ForecastAfter(const v1::Repair& repair, const Terminal& terminal) {
   if (!repair.has_estimate()) return "";
-  const v1::Estimate& estimate = repair.estimate();
-  const std::string step = estimate.has_step_time_us() ? StepText(estimate.step_time_us()) : "";
-  return absl::StrCat("fits  ", FitLine(estimate, terminal), step.empty() ? "" : "     step  ", step, "\n");
+  return absl::StrCat(absl::StrJoin(WrapParts(FitAndStep(repair.estimate(), terminal), kPartGap, terminal.width), "\n"),
+                      "\n");
 }
 
 // What was done and what holds now, for people; goes to standard error so that standard output is a patch.
