@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/bytes.h"
 #include "tests/support/answers.h"
@@ -118,6 +119,25 @@ TEST(MemoryFix, IsDoneByARepairThatMayMakeRoom) {
   EXPECT_EQ(after.estimate().ShortDebugString(), with.repair().estimate().ShortDebugString());
   launch.set_view(v1::ANSWER_VIEW_VERDICT);
   EXPECT_FALSE(testing::Validated(launch).repair().has_estimate());
+}
+
+// What does not fit is tight after the first step: a repair with room takes another.
+TEST(MemoryFix, OfARepairGoesOnToRoom) {
+  v1::ResolveConfigRequest question = Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 1024);
+  SetSizes({.tp = 1, .pp = 1, .ep = 16}, &question);
+  question.mutable_layout()->set_micro_batch_size(2);
+  v1::ValidateConfigRequest launch = testing::ScriptOf(question, Resolved(question));
+  absl::StrReplaceAll({{"--micro-batch-size 2", "--micro-batch-size 4"}}, launch.mutable_file()->mutable_text());
+  launch.set_repair(true);
+  for (const bool room : {false, true}) {
+    launch.set_repair_room(room);
+    const v1::Repair repair = testing::Validated(launch).repair();
+    ASSERT_EQ(repair.steps_size(), room ? 2 : 1) << repair.ShortDebugString();
+    EXPECT_EQ(repair.steps(0).rule_id(), "fit.memory");
+    EXPECT_EQ(repair.steps(repair.steps_size() - 1).rule_id(), room ? "fit.memory-marginal" : "fit.memory");
+    EXPECT_EQ(repair.estimate().fit(), room ? v1::FIT_VERDICT_FITS : v1::FIT_VERDICT_MARGINAL);
+    EXPECT_TRUE(repair.will_run());
+  }
 }
 
 // Part of the optimizer on the host is one of the ways: here the least of it does, and no other is as short.

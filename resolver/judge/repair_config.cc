@@ -156,31 +156,31 @@ const Finding* LackOfMemory(const JudgedConfig& judged, bool room) {
   return found == findings.end() ? nullptr : &*found;
 }
 
-// What the engine does not see: the forecast of what was repaired may lie above the GPU's memory. At most one step.
-absl::Status RepairMemory(JudgeQuestion* repaired, RepairedConfig* out) {
+// What the engine does not see: the forecast of what was repaired may lie above the GPU's memory. Vets the fixes of
+// what is judged and takes at most one step; true: it did, and nobody has vetted the fixes of what is judged now.
+absl::StatusOr<bool> RepairMemory(JudgeQuestion* repaired, RepairedConfig* out) {
   const auto find_lack = [&] { return LackOfMemory(out->judged, repaired->repair_room); };
   // Of a repair's findings the errors alone are shown, in every view. A lack of memory may be a warning, whose fix is
   // wanted in every view as well.
   VetFixes(find_lack() == nullptr ? View::kVerdict : View::kFull, &out->judged);
   const Finding* const lacks = find_lack();
-  if (lacks == nullptr || lacks->fixes.empty()) return absl::OkStatus();
+  if (lacks == nullptr || lacks->fixes.empty()) return false;
   RepairStep step{lacks->rule_id, lacks->fixes.front(), false};
   Patch patch = step.patch;
-  if (!Restate(&patch, repaired).empty()) return absl::OkStatus();
+  if (!Restate(&patch, repaired).empty()) return false;
   FLIGHTPLAN_ASSIGN_OR_RETURN(const ReadConfig read, Read(*repaired));
   // A variable that has no place in the text is named beside it; a memory fix without one of its knobs is another one.
   ConfigInput edited = repaired->input;
   Patch unwritten = EditSafely(*repaired, read, step.patch, &edited);
   if (std::any_of(unwritten.begin(), unwritten.end(), [](const Assignment& a) { return a.env_var.empty(); })) {
-    return absl::OkStatus();
+    return false;
   }
   repaired->input = std::move(edited);
   SetVariables(unwritten, &repaired->env.vars);
   std::move(unwritten.begin(), unwritten.end(), std::back_inserter(out->unwritten));
   FLIGHTPLAN_ASSIGN_OR_RETURN(out->judged, ReadAndJudge(*repaired));
-  VetFixes(View::kVerdict, &out->judged);
   out->steps.push_back(std::move(step));
-  return absl::OkStatus();
+  return true;
 }
 
 }  // namespace
@@ -221,12 +221,12 @@ absl::StatusOr<RepairedConfig> RepairConfig(const JudgeQuestion& question, const
   SetVariables(out.unwritten, &repaired.env.vars);
   FLIGHTPLAN_ASSIGN_OR_RETURN(out.judged, ReadAndJudge(repaired));
   out.steps = std::move(found.steps);
-  const size_t others = out.steps.size();
-  FLIGHTPLAN_RETURN_IF_ERROR(RepairMemory(&repaired, &out));
-  // What fits now may still be tight.
-  if (question.repair_room && out.steps.size() > others) {
-    FLIGHTPLAN_RETURN_IF_ERROR(RepairMemory(&repaired, &out));
+  // What fits after one step may still be tight.
+  bool stepped = true;
+  for (int left = question.repair_room ? 2 : 1; stepped && left > 0; --left) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(stepped, RepairMemory(&repaired, &out));
   }
+  if (stepped) VetFixes(View::kVerdict, &out.judged);
   out.input = std::move(repaired.input);
   return out;
 }
