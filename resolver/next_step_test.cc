@@ -56,7 +56,25 @@ TEST(NextStep, EveryAbSaysWhatToExpect) {
   }
 }
 
-// The layers given to the stages otherwise, where the pipeline waits for its last one, and what comes of it.
+// Where the other run takes a little more, and neither leaves room: the pair is there, and its decision says so.
+TEST(NextStep, AnAbOfNearlyTheSameMemoryIsLeftToARun) {
+  v1::ResolveConfigRequest request = Training("deepseek-v2", "gb200-nvl16-or-partial", 32, 8192, 64);
+  request.mutable_target()->set_framework("flagscale");
+  request.mutable_software()->set_te_version("2.12.0");
+  request.set_stage(v1::STAGE_TUNE);
+  SetSizes({.tp = 4, .pp = 1, .vpp = 1, .ep = 32}, &request);
+  const v1::ResolveConfigResponse response = Resolved(request);
+  ASSERT_EQ(response.ab_suggestions_size(), 1);
+  EXPECT_EQ(response.ab_suggestions(0).knob(), "overlap_moe_expert_parallel_comm");
+  const auto& all = response.decisions();
+  const auto overlap = std::find_if(all.begin(), all.end(), [](const v1::Decision& decision) {
+    return decision.name() == "overlap_moe_expert_parallel_comm";
+  });
+  ASSERT_NE(overlap, all.end());
+  EXPECT_TRUE(overlap->needs_ab());
+  EXPECT_EQ(NextStepOf(response).find("overlap_moe_expert_parallel_comm"), std::string::npos);
+}
+
 // Its launch is the plan's but for what the A/B changes, in the words of each stack that writes one setting a line.
 TEST(NextStep, TheOtherRunOfAnAbSaysWhatItChanges) {
   for (const auto& [target, words] :
@@ -81,6 +99,7 @@ TEST(NextStep, TheOtherRunOfAnAbSaysWhatItChanges) {
   }
 }
 
+// The layers given to the stages otherwise, where the pipeline waits for its last one, and what comes of it.
 TEST(NextStep, MayBeABetterSplitOfTheLayers) {
   v1::ResolveConfigRequest request = Training("qwen3-14b", "h100-sxm", 32, 4096, 128);
   request.set_stage(v1::STAGE_TUNE);

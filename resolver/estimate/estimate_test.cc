@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "resolver/catalog/catalog.h"
+#include "resolver/estimate/memory.h"
 
 namespace flightplan {
 namespace {
@@ -90,6 +91,16 @@ TEST(Estimate, OfAVerdictHasTheStagesThatCanBeTheFullest) {
 TEST(Estimate, SaysNothingWhereTheLayoutDoesNotComeOutEven) {
   const NormalizedIntent intent = Mixtral(10);
   EXPECT_TRUE(Estimate(intent, Shape(intent), PlaceLayout(Plan(1, 8), intent.env), Plan(1, 8)).stages.empty());
+}
+
+// Nearly the same may be filled instead, up to the room that ranks before the next.
+TEST(RoomInPlaceOf, EndsWhereTheNextRoomBegins) {
+  EXPECT_DOUBLE_EQ(RoomInPlaceOf(0.9), 0.9 * 1.002);
+  EXPECT_EQ(RoomInPlaceOf(0.9399), kRoom);
+  EXPECT_DOUBLE_EQ(RoomInPlaceOf(0.95), 0.95 * 1.002);
+  EXPECT_EQ(RoomInPlaceOf(0.9699), kTightRoom);
+  EXPECT_EQ(RoomInPlaceOf(0.9999), 1);
+  EXPECT_EQ(RoomInPlaceOf(1.1), 1.1);
 }
 
 }  // namespace

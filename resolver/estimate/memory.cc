@@ -64,6 +64,14 @@ constexpr Spreads kSpreads[2][2] = {{SpreadsOf(false, false), SpreadsOf(false, t
 
 }  // namespace
 
+double RoomInPlaceOf(double filled) {
+  constexpr double kNearlyTheSame = 1.002;
+  for (const double room : kRooms) {
+    if (filled <= room) return std::min(room, kNearlyTheSame * filled);
+  }
+  return filled;
+}
+
 absl::string_view Name(FitVerdict verdict) {
   switch (verdict) {
     case FitVerdict::kUnknown:

@@ -31,6 +31,12 @@ absl::string_view Name(FitVerdict verdict);  // "fits"
 inline constexpr double kRoom = 0.94;
 // Up to here some nine in ten still start; of those that fill all of it one in two.
 inline constexpr double kTightRoom = 0.97;
+// Shares of the memory that plans may fill, as every search tries them: those that fit with nine chances in ten, and
+// then those that may just fit.
+inline constexpr double kRooms[] = {kRoom, kTightRoom, 1};
+// The share that may be filled in the place of a plan that fills `filled`. Nearly the same, one backend's buffers more,
+// is no less likely to fit; but what fills more than the next of kRooms ranks behind the plan.
+double RoomInPlaceOf(double filled);
 
 struct StageForecast {
   int rank = 0;

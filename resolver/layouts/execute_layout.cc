@@ -29,6 +29,15 @@ constexpr double kPromise = 1.1;
 // such steps.
 constexpr double kWorthABackend = kAsFast / 2;
 
+double RankedUs(const ResolvedPlan& plan) { return plan.step_us() * (1 + CautionsOf(plan, /*memory=*/true).ratio()); }
+
+// Whether the other leaves less room, and is not faster by what that counts for.
+bool CostsMoreRoom(const ResolvedPlan& plan, const ResolvedPlan& other) {
+  const auto ratio = [](const Caution* caution) { return caution == nullptr ? 0 : caution->ratio; };
+  const double own = ratio(MemoryCautionOf(plan)), others = ratio(MemoryCautionOf(other));
+  return others > own && other.step_us() * (1 + others) > plan.step_us() * (1 + own);
+}
+
 // Dispatchers that may take the place of the plan's own. A measurement leaves none. Recipes speak for flex against the
 // all-to-all, and each of its backends is published: between these they settle nothing.
 std::vector<Dispatcher> OtherDispatchers(const NormalizedIntent& intent, const ResolvedPlan& plan, Dispatcher own) {
@@ -89,7 +98,7 @@ GivenKnobs Carried(const ResolvedPlan& plan, const ResolvedPlan& tried) {
 // Takes what the decisions make of these knobs in the plan's place, where it is better; whether it was. `carried`: what
 // it might have of the plan.
 absl::StatusOr<bool> TakeWith(const GivenKnobs& given, const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
-                              double room, ResolvedPlan* plan, GivenKnobs* carried) {
+                              double room, bool with_carried, ResolvedPlan* plan, GivenKnobs* carried) {
   NormalizedIntent asked = intent;
   GiveKnobs(given, &asked);
   FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(asked, evidence));
@@ -102,6 +111,7 @@ absl::StatusOr<bool> TakeWith(const GivenKnobs& given, const NormalizedIntent& i
   const double worth = Settled(*plan, K::moe_token_dispatcher_type) ? kWorthABackend : 0;
   // The room is the tried plan's own: what its decisions take is what a caller who asks for the dispatcher gets.
   if (!BetterExecuted(*plan, tried, search.Room(), 0, worth)) return false;
+  if (with_carried && CostsMoreRoom(*plan, tried)) return false;
   TakeExecution(given, std::move(tried), plan);
   return true;
 }
@@ -124,10 +134,10 @@ absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnap
     const std::optional<FoundPlan> found = SearchWith(others[i], *plan, &search);
     if (!found.has_value()) continue;
     GivenKnobs given = DispatcherKnobs(found->candidate, plan->decided.config, intent), carried;
-    FLIGHTPLAN_ASSIGN_OR_RETURN(bool taken, TakeWith(given, intent, evidence, room, plan, &carried));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(bool taken, TakeWith(given, intent, evidence, room, false, plan, &carried));
     if (!carried.empty()) {
       given.insert(given.end(), carried.begin(), carried.end());
-      FLIGHTPLAN_ASSIGN_OR_RETURN(const bool with_all, TakeWith(given, intent, evidence, room, plan, &carried));
+      FLIGHTPLAN_ASSIGN_OR_RETURN(const bool with_all, TakeWith(given, intent, evidence, room, true, plan, &carried));
       taken = taken || with_all;
     }
     if (!taken) continue;
@@ -158,8 +168,6 @@ absl::Status TakeFaster(const NormalizedIntent& intent, const EvidenceSnapshot& 
   }
   return absl::OkStatus();
 }
-
-double RankedUs(const ResolvedPlan& plan) { return plan.step_us() * (1 + CautionsOf(plan, /*memory=*/true).ratio()); }
 
 // Where the plan leaves no room for the forecast's error, what leaves less may be so much faster that it counts for
 // less.

@@ -203,15 +203,12 @@ std::vector<Recompute> RecomputesOf(const Asked& q) {
   return sets;
 }
 
-std::vector<float> OptimizerOffloadsOf(const Asked& q) {
+std::vector<float> OptimizerOffloadsOf(const Asked& q, bool dear) {
   if (q.Pinned(K::optimizer_cpu_offload)) return {q.base.optimizer_offload};
   std::vector<float> offloads = {0};
   // It goes with the precision-aware optimizer, which needs that one up to 0.19.
   if (!q.config.Get(K::use_distributed_optimizer).truthy() && q.intent.env.core_release <= 19) return offloads;
   if (q.intent.gpu.host_link_bytes_per_second.value_or(0) >= kFastHostLink) offloads.push_back(1);
-  // Where the decisions pay dearly for room, the optimizer's state on the host is weighed against that.
-  const bool full = q.base.recompute == RecomputeMode::kFullUniform || q.base.recompute == RecomputeMode::kFullBlock;
-  const bool dear = q.base.optimizer_offload > 0 || full || (q.base.recompute_modules & kDropMoe) != 0;
   if (!dear || q.f.fsdp || !q.Has(K::optimizer_cpu_offload)) return offloads;
   for (const float fraction : {0.25F, 0.5F, 0.75F, 1.0F}) {
     if (std::find(offloads.begin(), offloads.end(), fraction) == offloads.end()) offloads.push_back(fraction);
@@ -235,14 +232,19 @@ Graphs OwnGraphs(const NormalizedIntent& intent, const ModelShape& shape, const 
   return OwnGraphs(AskedOf(intent, shape, config, base));
 }
 
+bool PaysDearlyForRoom(const Candidate& c) {
+  const bool full = c.recompute == RecomputeMode::kFullUniform || c.recompute == RecomputeMode::kFullBlock;
+  return c.optimizer_offload > 0 || full || (c.recompute_modules & kDropMoe) != 0;
+}
+
 ExecutionSpace ExecutionsOf(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
-                            const Candidate& base) {
+                            const Candidate& base, bool dear) {
   const Asked q = AskedOf(intent, shape, config, base);
   ExecutionSpace space;
   space.exchanges = ExchangesOf(q);
   space.graphs = GraphsOf(q);
   space.recomputes = RecomputesOf(q);
-  space.optimizer_offloads = OptimizerOffloadsOf(q);
+  space.optimizer_offloads = OptimizerOffloadsOf(q, dear);
   if (space.optimizer_offloads.size() > 1) {
     space.on_gpu = StateWith(false, intent, shape, config, base);
     space.on_host = StateWith(true, intent, shape, config, base);

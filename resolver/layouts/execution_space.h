@@ -8,10 +8,14 @@
 
 namespace flightplan {
 
+// Whether it computes a MoE layer or more again, or has optimizer state on the host: then that state on the host is
+// weighed against the recompute.
+bool PaysDearlyForRoom(const Candidate& c);
+
 // What the release, the GPU, the installed libraries and the caller's pins leave. `base`: a candidate of the same
-// question, whose values stand for what is not open; `config`: its configuration.
+// question, whose values stand for what is not open; `config`: its configuration; `dear`: room is known to be dear.
 ExecutionSpace ExecutionsOf(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
-                            const Candidate& base);
+                            const Candidate& base, bool dear);
 
 // Where the decisions may offload layers instead of recomputing them (decide/recompute.cc), the search weighs how many.
 bool OffloadIsOpen(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,

@@ -162,7 +162,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
     s->own_split = true;
     s->config.Set(K::pipeline_model_parallel_layout, Value(text), Origin::kCaller);
   }
-  q.execution = ExecutionsOf(s->intent, s->shape, s->config, s->bases.front());
+  q.execution = ExecutionsOf(s->intent, s->shape, s->config, s->bases.front(), PaysDearlyForRoom(s->bases.front()));
   const decide::Features features = decide::ExtractFeatures(s->intent, std::nullopt, s->config);
   // Where the decisions leave graphs of a pipeline to an A/B, they are no reason to choose one.
   if (decide::LeavesGraphsOfPipelines(features, s->intent) && !s->intent.profile.has_value() &&

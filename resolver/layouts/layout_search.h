@@ -27,10 +27,6 @@ struct LayoutSearch {
   SearchQuestion question;
 };
 
-// Shares of the memory that plans may fill, as every search tries them: those that fit with nine chances in ten, and
-// then those that may just fit.
-inline constexpr double kRooms[] = {kRoom, kTightRoom, 1};
-
 // Layouts that go through the whole pipeline: the decisions may settle one otherwise than the search would, the rules
 // of the release may refuse it, and some are alike.
 inline constexpr size_t kPool = 60;

@@ -39,7 +39,7 @@ struct StagedPlan {
 std::pair<bool, int64_t> Plainness(const StagedPlan& plan) { return {LeavesNoRoom(plan.plan), plan.stages}; }
 
 // Of the plans that are as fast as the fastest the one with the fewest virtual stages, of those that leave room where
-// one does.
+// one does. Where that leaves none, the fastest of those that do and take no longer, whatever their stages count for.
 StagedPlan& FewestStagesOfTheFastest(std::vector<StagedPlan>& plans) {
   double fastest_us = std::numeric_limits<double>::max();
   for (const StagedPlan& plan : plans) fastest_us = std::min(fastest_us, plan.RankedUs());
@@ -47,6 +47,13 @@ StagedPlan& FewestStagesOfTheFastest(std::vector<StagedPlan>& plans) {
   for (StagedPlan& plan : plans) {
     if (plan.RankedUs() > fastest_us * (1 + kAsFastStages)) continue;
     if (best == nullptr || Plainness(plan) < Plainness(*best)) best = &plan;
+  }
+  if (!LeavesNoRoom(best->plan)) return *best;
+  double least_us = best->plan.step_us();
+  for (StagedPlan& plan : plans) {
+    if (LeavesNoRoom(plan.plan) || plan.plan.step_us() > least_us) continue;
+    least_us = plan.plan.step_us();
+    best = &plan;
   }
   return *best;
 }

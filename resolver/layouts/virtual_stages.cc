@@ -88,7 +88,7 @@ std::vector<int64_t> VirtualStageSearch::AsIn(const ResolvedPlan& plan, bool lea
   if (!open_ || plan.step == nullptr) return {};
   const Candidate as = CandidateOf(plan.decided.config, plan.env, search_.shape, plan.step->stages);
   // What pays dearly for room is known of a whole plan alone.
-  ExecutionSpace own = ExecutionsOf(search_.intent, search_.shape, search_.config, as);
+  ExecutionSpace own = ExecutionsOf(search_.intent, search_.shape, search_.config, as, PaysDearlyForRoom(as));
   ExecutionSpace& space = search_.question.execution;
   space.optimizer_offloads = std::move(own.optimizer_offloads);
   space.on_gpu = own.on_gpu;

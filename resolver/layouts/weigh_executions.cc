@@ -32,9 +32,6 @@ constexpr double kErrorsOfAnAb = 2;
 // less.
 constexpr double kMarginOfACandidate = 4.0 / 3;
 
-// Executions that take so much more memory than the plan are no less likely to fit: one backend's buffers more.
-constexpr double kNearlyTheSame = 1.002;
-
 // By how much, of the step, two ways to work out one forecast may differ.
 constexpr double kRounding = 1e-9;
 
@@ -81,17 +78,17 @@ void PrepareExecutions(const ResolvedPlan& plan, double room, ExecutionSearch* s
   q.work = &step.model.work();
   q.rates = step.model.rates();
   q.memory = MemoryOf(plan.intent.gpu);
-  // What the decisions took is what they hold for enough, and nearly the same is, too.
+  // What the decisions took is what they hold for enough.
   q.room = room;
   if (q.memory.capacity > 0 && Launchable(plan)) {
-    const double taken = MostMemory(plan) / q.memory.capacity;
-    q.room = std::max({room, taken, std::min(1.0, kNearlyTheSame * taken)});
+    q.room = std::max(room, RoomInPlaceOf(MostMemory(plan) / q.memory.capacity));
   }
   q.layout.gpus = base.gpus;
   q.layout.global_batch_size = base.global_batch_size;
   q.layout.seq_length = base.seq_length;
   q.layout.sequence_parallel = base.sequence_parallel;
-  s->all = q.execution = ExecutionsOf(plan.intent, shape, config, base);
+  s->dear = s->dear || PaysDearlyForRoom(base);
+  s->all = q.execution = ExecutionsOf(plan.intent, shape, config, base, s->dear);
   s->own_graphs = OwnGraphs(plan.intent, shape, config, base);
   q.base = [s](const LayoutSizes&) { return s->base; };
 }

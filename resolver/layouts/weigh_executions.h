@@ -22,6 +22,8 @@ struct ExecutionSearch {
   Graphs own_graphs;   // the base's
   // What evidence settles stands.
   bool by_evidence = true;
+  // A plan that was weighed here paid dearly for room: what took its place did without, and others may not.
+  bool dear = false;
 
   double Room() const { return question.room * question.memory.capacity; }  // bytes; 0: not known
 };

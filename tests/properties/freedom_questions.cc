@@ -42,6 +42,12 @@ constexpr KnownQuestion kKnownQuestions[] = {
     {"ernie-4.5-300b-a47b", "a100-sxm-80gb", 1024, 4096, 2048, "roll", 1, 2, 2, 32, v1::STAGE_TUNE, false},
     {"step-3.5-flash", "h100-sxm", 1024, 4096, 1024, "loongforge", 1, 1, 0, 32, v1::STAGE_TUNE, true},
     {"qwen3.5-122b-a10b", "b300-sxm", 8, 16384, 64, "verl", 1, 1, 0, 4, v1::STAGE_BRING_UP, false},
+    {"qwen3.5-35b-a3b", "a100-sxm-80gb", 128, 8192, 128, "slime", 1, 4, 0, 16, v1::STAGE_TUNE, false},
+    {"qwen3.5-397b-a17b", "h100-sxm", 1024, 4096, 1024, "loongforge", 1, 2, 0, 64, v1::STAGE_PRODUCTION, true},
+    {"step-3.5-flash", "b200-sxm", 64, 4096, 64, "megatron-lm", 4, 1, 1, 8, v1::STAGE_PRODUCTION, true},
+    {"deepseek-v2", "gb200-nvl16-or-partial", 32, 8192, 64, "flagscale", 4, 1, 1, 32, v1::STAGE_TUNE, true},
+    {"qwen2-57b-a14b", "b200-sxm", 512, 16384, 1024, "nemo-rl", 1, 8, 0, 16, v1::STAGE_TUNE, true},
+    {"ernie-4.5-300b-a47b", "a800-sxm-80gb", 64, 16384, 256, "loongforge", 1, 4, 0, 16, v1::STAGE_PRODUCTION, true},
 };
 
 v1::ResolveConfigRequest RequestOf(const KnownQuestion& known) {
