@@ -23,6 +23,7 @@
 #include "service/testing/fake_backend.h"
 #include "service/testing/http_get.h"
 #include "service/testing/pki.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::service {
 namespace {
@@ -62,18 +63,9 @@ bool Has(const grpc::Status& status, Detail* detail) {
 
 class AccessServerTest : public ::testing::Test {
  protected:
-  AccessServerTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "flightplan-access-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~AccessServerTest() override {
-    server_.reset();
-    std::filesystem::remove_all(folder_);
-  }
-
   std::string Write(const std::string& name, const std::string& content) {
-    ReplaceFile(folder_ + "/" + name, content);
-    return folder_ + "/" + name;
+    ReplaceFile(folder_.File(name), content);
+    return folder_.File(name);
   }
   void UseCertificate(const KeyAndCertificate& pair) {
     settings_.tls_key_file = Write("key.pem", pair.key);
@@ -125,9 +117,9 @@ class AccessServerTest : public ::testing::Test {
     return v1::CatalogService::NewStub(channel)->ListGpus(&context, {}, &response);
   }
 
-  std::string folder_;
   Settings settings_;
   std::shared_ptr<FakeBackend::Control> control_ = std::make_shared<FakeBackend::Control>();
+  const TemporaryFolder folder_;
   std::unique_ptr<Server> server_;
 };
 
@@ -165,7 +157,7 @@ TEST_F(AccessServerTest, OnlyAnOperatorSeesTheFleetsDecisions) {
     return v1::FleetService::NewStub(Plain())->SummarizeDecisions(&context, {}, answer);
   };
   v1::SummarizeDecisionsResponse answer;
-  settings_.decision_log = "file:" + folder_ + "/decisions";
+  settings_.decision_log = "file:" + folder_.File("decisions");
   ASSERT_TRUE(Start().ok());
   EXPECT_EQ(summarize("", &answer).error_code(), StatusCode::FAILED_PRECONDITION) << "nobody is an operator";
   settings_.token_file = Write("tokens.yaml", tokens);
@@ -294,9 +286,9 @@ unix_socket: {tenant: node, roles: [read]}
   const std::string launcher = Der(clients.Issue({.common_name = "x", .uri = "spiffe://cluster/launcher"}).certificate);
   const std::string posing = Der(clients.Issue({.common_name = "spiffe://cluster/reader"}).certificate);
   settings_.token_file = Write("tokens.yaml", std::string(kTokens) + kMore);
-  settings_.front_listen = "unix:" + folder_ + "/front";
+  settings_.front_listen = "unix:" + folder_.File("front");
   ASSERT_TRUE(Start().ok());
-  const std::string front = folder_ + "/front";
+  const std::string front = folder_.File("front");
   EXPECT_TRUE(ListWith(front, named).ok()) << ListWith(front, named).error_message();
   EXPECT_TRUE(ListWith(front, reader).ok());
   EXPECT_TRUE(ListWith(front, "", "read only").ok());

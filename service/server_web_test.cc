@@ -15,6 +15,7 @@
 #include "service/testing/web_call.h"
 #include "service/web/envelope.h"
 #include "service/web/gzip.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::service {
 namespace {
@@ -35,18 +36,11 @@ constexpr char kQuestion[] = R"({"model":{"name":"m"},"target":{"framework":"meg
 
 class WebServerTest : public ServerTest {
  protected:
-  WebServerTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "flightplan-web-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-    settings_.web_listen = "127.0.0.1:0";
-  }
-  ~WebServerTest() override {
-    server_.reset();
-    std::filesystem::remove_all(folder_);
-  }
+  WebServerTest() { settings_.web_listen = "127.0.0.1:0"; }
+  ~WebServerTest() override { server_.reset(); }
   std::string Write(const std::string& name, const std::string& content) {
-    ReplaceFile(folder_ + "/" + name, content);
-    return folder_ + "/" + name;
+    ReplaceFile(folder_.File(name), content);
+    return folder_.File(name);
   }
 
   WebAnswer Call(const WebRequest& request) { return WebCall(server_->web_port(), request); }
@@ -71,7 +65,7 @@ class WebServerTest : public ServerTest {
     return messages;
   }
 
-  std::string folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(WebServerTest, AnAnswerIsThatOfGrpcInEitherEncoding) {

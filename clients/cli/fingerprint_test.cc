@@ -7,28 +7,20 @@
 
 #include "absl/strings/match.h"
 #include "clients/cli/command.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A root of its own, gone after the test.
-class Root {
+// A root of its own.
+class Root : public TemporaryFolder {
  public:
-  Root() {
-    std::string name = (fs::temp_directory_path() / "flightplan-root-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~Root() { fs::remove_all(path_); }
   void Write(const std::string& file, const std::string& text) {
-    fs::create_directories(fs::path(path_ + file).parent_path());
-    std::ofstream(path_ + file) << text;
+    fs::create_directories(fs::path(path() + file).parent_path());
+    std::ofstream(path() + file) << text;
   }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 std::string ValueOf(const Fingerprint& print, const std::string& name) {

@@ -14,6 +14,7 @@
 #include "flightplan/v1/probe_service.pb.h"
 #include "resolver/normalize/profile_message.h"
 #include "tests/support/sample_profile.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::cli {
 namespace {
@@ -25,16 +26,9 @@ std::string Contents(const std::string& path) {
 
 class ProbeTest : public ::testing::Test {
  protected:
-  ProbeTest() {
-    char name[] = "/tmp/flightplan_cli_XXXXXX";
-    root_ = mkdtemp(name);
-    setenv("FLIGHTPLAN_PROFILE_DIR", File("profiles").c_str(), 1);
-  }
-  ~ProbeTest() override {
-    setenv("FLIGHTPLAN_PROFILE_DIR", "/nonexistent/flightplan", 1);
-    [[maybe_unused]] const int gone = system(absl::StrCat("rm -rf ", root_).c_str());
-  }
-  std::string File(const std::string& name) const { return absl::StrCat(root_, "/", name); }
+  ProbeTest() { setenv("FLIGHTPLAN_PROFILE_DIR", File("profiles").c_str(), 1); }
+  ~ProbeTest() override { setenv("FLIGHTPLAN_PROFILE_DIR", "/nonexistent/flightplan", 1); }
+  std::string File(const std::string& name) const { return root_.File(name); }
   int Run(const std::vector<std::string>& args) {
     context_ = Context();
     context_.terminal.width = 110;
@@ -54,7 +48,7 @@ class ProbeTest : public ::testing::Test {
     return path;
   }
 
-  std::string root_;
+  const TemporaryFolder root_;
   Context context_;
 };
 

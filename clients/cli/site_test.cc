@@ -16,6 +16,7 @@
 #include "clients/cli/command.h"
 #include "flightplan/v1/catalog_service.pb.h"
 #include "gtest/gtest.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::cli {
 namespace {
@@ -24,12 +25,6 @@ namespace fs = std::filesystem;
 
 class SiteTest : public ::testing::Test {
  protected:
-  SiteTest() {
-    std::string pattern = (fs::temp_directory_path() / "flightplan-site-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~SiteTest() override { fs::remove_all(folder_); }
-
   int Run(const std::string& folder) {
     context_ = Context();
     return RunCommandLine({"site", folder}, context_);
@@ -51,7 +46,7 @@ class SiteTest : public ::testing::Test {
     return targets;
   }
 
-  std::string folder_;
+  const TemporaryFolder folder_;
   Context context_;
 };
 
@@ -67,8 +62,8 @@ List Held(absl::string_view script, absl::string_view rpc) {
 }
 
 TEST_F(SiteTest, EveryRecordHasItsPageAndEveryLinkItsFile) {
-  ASSERT_EQ(Run(folder_), kExitOk) << context_.err;
-  const std::string records = Text(folder_ + "/reference.js");
+  ASSERT_EQ(Run(folder_.path()), kExitOk) << context_.err;
+  const std::string records = Text(folder_.File("reference.js"));
   const auto rules = Held<v1::ListRulesResponse>(records, "ListRules");
   const auto knobs = Held<v1::ListKnobsResponse>(records, "ListKnobs");
   const auto models = Held<v1::ListModelsResponse>(records, "ListModels");
@@ -81,9 +76,9 @@ TEST_F(SiteTest, EveryRecordHasItsPageAndEveryLinkItsFile) {
   ASSERT_GT(wanted.size(), 2000u);
 
   std::set<std::string> written;
-  for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
     if (!entry.is_regular_file()) continue;
-    const fs::path path = fs::relative(entry.path(), folder_);
+    const fs::path path = fs::relative(entry.path(), folder_.path());
     written.insert(path.string());
     if (path.extension() != ".html") continue;
     const std::string html = Text(entry.path());
@@ -95,27 +90,27 @@ TEST_F(SiteTest, EveryRecordHasItsPageAndEveryLinkItsFile) {
   EXPECT_EQ(written, wanted);
   EXPECT_TRUE(absl::StrContains(context_.out, absl::StrCat(wanted.size() - 3, " pages: "))) << context_.out;
   // The index names every page without scripts, too.
-  EXPECT_EQ(Targets(Text(folder_ + "/index.html")).size(), wanted.size() - 1);
+  EXPECT_EQ(Targets(Text(folder_.File("index.html"))).size(), wanted.size() - 1);
 }
 
 TEST_F(SiteTest, APageHoldsTheTerminalsText) {
-  ASSERT_EQ(Run(folder_), kExitOk) << context_.err;
+  ASSERT_EQ(Run(folder_.path()), kExitOk) << context_.err;
   Context explain;
   ASSERT_EQ(RunCommandLine({"explain", "moe_token_dispatcher_type"}, explain), kExitOk);
-  const std::string page = Text(folder_ + "/knob/moe_token_dispatcher_type.html");
+  const std::string page = Text(folder_.File("knob/moe_token_dispatcher_type.html"));
   EXPECT_TRUE(absl::StrContains(page, explain.out.substr(0, explain.out.find('>')))) << page;
   EXPECT_TRUE(absl::StrContains(page, " data-root=\"../\" data-kind=\"knob\" data-name=\"moe_token_dispatcher_type\""));
-  EXPECT_TRUE(absl::StrContains(Text(folder_ + "/gpu/h100-sxm.html"), "NVIDIA H100"));
-  EXPECT_TRUE(absl::StrContains(Text(folder_ + "/model/deepseek-v3.html"), "671 B"));
+  EXPECT_TRUE(absl::StrContains(Text(folder_.File("gpu/h100-sxm.html")), "NVIDIA H100"));
+  EXPECT_TRUE(absl::StrContains(Text(folder_.File("model/deepseek-v3.html")), "671 B"));
 }
 
 TEST_F(SiteTest, TakesNoFolderThatHoldsSomething) {
-  std::ofstream(folder_ + "/mine") << "kept";
-  EXPECT_EQ(Run(folder_), kExitMisuse);
+  std::ofstream(folder_.File("mine")) << "kept";
+  EXPECT_EQ(Run(folder_.path()), kExitMisuse);
   EXPECT_TRUE(absl::StrContains(context_.err, "is not empty")) << context_.err;
-  EXPECT_EQ(Text(folder_ + "/mine"), "kept");
-  EXPECT_EQ(Run(folder_ + "/mine"), kExitOutput) << context_.err;
-  EXPECT_EQ(Run(folder_ + "/new/below"), kExitOk) << context_.err;
+  EXPECT_EQ(Text(folder_.File("mine")), "kept");
+  EXPECT_EQ(Run(folder_.File("mine")), kExitOutput) << context_.err;
+  EXPECT_EQ(Run(folder_.File("new/below")), kExitOk) << context_.err;
 }
 
 TEST(SiteFileName, IsOneThatEveryFileSystemTakes) {

@@ -9,14 +9,10 @@
 #include "service/evidence/evidence_location.h"
 #include "service/evidence/sqlite_evidence_store.h"
 #include "service/testing/postgres.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::service {
 namespace {
-
-std::string NewFolder() {
-  std::string name = testing::TempDir() + "flightplan-store-XXXXXX";
-  return mkdtemp(name.data()) == nullptr ? "" : name;
-}
 
 class EvidenceStoreTest : public testing::TestWithParam<const char*> {
  protected:
@@ -25,7 +21,7 @@ class EvidenceStoreTest : public testing::TestWithParam<const char*> {
       location_ = TestPostgres::NewDatabase();
       if (location_.empty()) GTEST_SKIP() << "skipped: no PostgreSQL server is installed";
     } else {
-      location_ = absl::StrCat("sqlite:", NewFolder(), "/evidence.db");
+      location_ = absl::StrCat("sqlite:", folder_.File("evidence.db"));
     }
     store_ = Open();
   }
@@ -61,6 +57,7 @@ class EvidenceStoreTest : public testing::TestWithParam<const char*> {
     return records.ok() ? Ids(*records) : std::string(records.status().message());
   }
 
+  const TemporaryFolder folder_;
   std::string location_;
   std::unique_ptr<EvidenceStore> store_;
 };
@@ -203,7 +200,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, EvidenceStoreTest, testing::Values("sqlite", 
                          [](const auto& backend) { return std::string(backend.param); });
 
 TEST(SqliteEvidenceStore, RefusesTheFileOfAnotherProgram) {
-  const std::string path = NewFolder() + "/other.db";
+  const TemporaryFolder folder;
+  const std::string path = folder.File("other.db");
   ASSERT_EQ(std::system(absl::StrCat("echo 'this is a text, not a database of any kind' > ", path).c_str()), 0);
   EXPECT_FALSE(OpenSqliteEvidenceStore(path).ok());
   const auto status = OpenSqliteEvidenceStore("/no/such/folder/evidence.db").status();
@@ -212,7 +210,8 @@ TEST(SqliteEvidenceStore, RefusesTheFileOfAnotherProgram) {
 }
 
 TEST(SqliteEvidenceStore, OnlyItsOwnerCanReadTheFile) {
-  const std::string path = NewFolder() + "/evidence.db";
+  const TemporaryFolder folder;
+  const std::string path = folder.File("evidence.db");
   ASSERT_TRUE(OpenSqliteEvidenceStore(path).ok());
   struct stat info {};
   ASSERT_EQ(stat(path.c_str(), &info), 0);

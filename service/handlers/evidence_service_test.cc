@@ -19,6 +19,7 @@
 #include "service/testing/fake_backend.h"
 #include "service/testing/http_get.h"
 #include "service/testing/postgres.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::service {
 namespace {
@@ -76,10 +77,7 @@ class EvidenceServiceTest : public testing::Test {
     channel_ = grpc::CreateChannel(absl::StrCat("127.0.0.1:", server_->ports()[0]), grpc::InsecureChannelCredentials());
     stub_ = v1::EvidenceService::NewStub(channel_);
   }
-  static std::string NewFile() {
-    std::string folder = testing::TempDir() + "flightplan-evidence-XXXXXX";
-    return absl::StrCat("sqlite:", mkdtemp(folder.data()) == nullptr ? "" : folder, "/evidence.db");
-  }
+  std::string Store() const { return absl::StrCat("sqlite:", folder_.File("evidence.db")); }
   grpc::Status Report(const v1::Measurement& m, v1::ReportMeasurementResponse* response) {
     ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
@@ -101,13 +99,14 @@ class EvidenceServiceTest : public testing::Test {
     return at == std::string::npos ? -1 : std::atof(text.c_str() + at + 1 + series.size());
   }
 
+  const TemporaryFolder folder_;
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::EvidenceService::Stub> stub_;
 };
 
 TEST_F(EvidenceServiceTest, KeepsAReportAcrossARestart) {
-  const std::string store = NewFile();
+  const std::string store = Store();
   Start(store);
   v1::Measurement report = ReportedRun("job-1");
   report.set_tenant("mallory");
@@ -133,7 +132,7 @@ TEST_F(EvidenceServiceTest, KeepsAReportAcrossARestart) {
 }
 
 TEST_F(EvidenceServiceTest, AnIdHasOneContent) {
-  Start(NewFile());
+  Start(Store());
   ASSERT_TRUE(Report(ReportedRun("job-1")).ok());
   v1::ReportMeasurementResponse again;
   EXPECT_TRUE(Report(ReportedRun("job-1"), &again).ok());
@@ -145,7 +144,7 @@ TEST_F(EvidenceServiceTest, AnIdHasOneContent) {
 }
 
 TEST_F(EvidenceServiceTest, RefusesNonsense) {
-  Start(NewFile());
+  Start(Store());
   v1::Measurement nonsense = ReportedRun("job-1");
   nonsense.set_model("nonsense");
   EXPECT_EQ(Report(nonsense).error_code(), StatusCode::INVALID_ARGUMENT);
@@ -157,7 +156,7 @@ TEST_F(EvidenceServiceTest, RefusesNonsense) {
 }
 
 TEST_F(EvidenceServiceTest, RefusesAReportThatIsTooLarge) {
-  Start(NewFile());
+  Start(Store());
   v1::Measurement large = ReportedRun("job-1");
   for (int i = 0; i < 800; ++i)
     (*large.mutable_software()->mutable_packages())[absl::StrCat(i)] = std::string(1000, 'x');
@@ -176,7 +175,7 @@ TEST_F(EvidenceServiceTest, RefusesAReportThatIsTooLarge) {
 }
 
 TEST_F(EvidenceServiceTest, WhatAnEarlierReleaseTookTooLargeIsListedShortAndNotUsed) {
-  const std::string location = NewFile();
+  const std::string location = Store();
   {
     v1::Measurement large = ReportedRun("large");
     (*large.mutable_software()->mutable_packages())["p"] = std::string(900'000, 'x');
@@ -203,7 +202,7 @@ TEST_F(EvidenceServiceTest, WhatAnEarlierReleaseTookTooLargeIsListedShortAndNotU
 }
 
 TEST_F(EvidenceServiceTest, ListsPageByPage) {
-  Start(NewFile());
+  Start(Store());
   for (int i = 0; i < 5; ++i) {
     v1::Measurement m = ReportedRun(absl::StrCat("job-", i));
     if (i == 3) m.set_gpu("other");
@@ -255,7 +254,7 @@ TEST_F(EvidenceServiceTest, WithoutAStoreReportsAreRefusedForGood) {
 }
 
 TEST_F(EvidenceServiceTest, AnswersCarryTheRevisionThatTheyRestOn) {
-  Start(NewFile());
+  Start(Store());
   const auto resolver = v1::ResolverService::NewStub(channel_);
   v1::ResolveConfigRequest request;
   request.mutable_model()->set_name("m");

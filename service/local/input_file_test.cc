@@ -11,21 +11,14 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::service {
 namespace {
 
 class InputFileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = absl::StrCat(testing::TempDir(), "/input-file-XXXXXX");
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
-  }
-  void TearDown() override {
-    unlink(Path().c_str());
-    rmdir(folder_.c_str());
-  }
-  std::string Path() const { return folder_ + "/file"; }
+  std::string Path() const { return folder_.File("file"); }
   std::string Write(const std::string& text) const {
     std::ofstream(Path(), std::ios::binary) << text;
     return Path();
@@ -42,7 +35,7 @@ class InputFileTest : public testing::Test {
     }
   }
 
-  std::string folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(InputFileTest, ReadsUpToItsLimit) {
@@ -56,7 +49,8 @@ TEST_F(InputFileTest, ReadsUpToItsLimit) {
 TEST_F(InputFileTest, WhatIsNoFileIsRefusedAtOnce) {
   ASSERT_EQ(mkfifo(Path().c_str(), 0600), 0);
   EXPECT_EQ(ReadWholeFile(Path(), 10).status().message(), absl::StrCat(Path(), " is a named pipe, not a file"));
-  EXPECT_EQ(ReadWholeFile(folder_, 10).status().message(), absl::StrCat(folder_, " is a folder, not a file"));
+  EXPECT_EQ(ReadWholeFile(folder_.path(), 10).status().message(),
+            absl::StrCat(folder_.path(), " is a folder, not a file"));
   EXPECT_TRUE(
       absl::StrContains(ReadWholeFile("/missing", 10).status().message(), "cannot read /missing: No such file"));
 }

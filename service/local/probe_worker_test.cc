@@ -29,29 +29,20 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/normalize/violations.h"
 #include "service/wire/status_mapping.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::service {
 namespace {
 
-// A folder that goes with the test.
-class Folder {
+class Folder : public TemporaryFolder {
  public:
-  Folder() {
-    char name[] = "/tmp/flightplan_probe_XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  ~Folder() { [[maybe_unused]] const int gone = system(absl::StrCat("rm -rf ", path_).c_str()); }
   // An executable shell script.
   std::string Script(const std::string& text) const {
-    std::string path = absl::StrCat(path_, "/worker");
+    std::string path = File("worker");
     std::ofstream(path) << "#!/bin/sh\n" << text;
     chmod(path.c_str(), 0755);
     return path;
   }
-  std::string File(const std::string& name) const { return absl::StrCat(path_, "/", name); }
-
- private:
-  std::string path_;
 };
 
 std::string Contents(const std::string& path) {

@@ -16,6 +16,7 @@
 #include "resolver/normalize/profile_message.h"
 #include "service/local/local_gpus.h"
 #include "tests/support/sample_profile.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::service {
 namespace {
@@ -25,15 +26,12 @@ using sample::SampleProfile;
 class ProfileStoreTest : public ::testing::Test {
  protected:
   ProfileStoreTest() {
-    char name[] = "/tmp/flightplan_profiles_XXXXXX";
-    root_ = mkdtemp(name);
-    options_.folder = absl::StrCat(root_, "/state/profiles");
+    options_.folder = root_.File("state/profiles");
     options_.now = [this] { return now_; };
     options_.gpu_of = [](const std::string& device) { return device == "NVIDIA H200" ? "h200-sxm" : ""; };
     gpu_.name = "h200-sxm";
     gpu_.device_name = "NVIDIA H200";
   }
-  ~ProfileStoreTest() override { [[maybe_unused]] const int gone = system(absl::StrCat("rm -rf ", root_).c_str()); }
 
   std::unique_ptr<ProfileStore> Open() {
     complaints_.clear();
@@ -54,7 +52,7 @@ class ProfileStoreTest : public ::testing::Test {
     return found.fitted == nullptr ? "" : found.fitted->profile.name;
   }
 
-  std::string root_;
+  const TemporaryFolder root_;
   absl::Time now_ = absl::FromUnixSeconds(1'800'000'000);
   ProfileStoreOptions options_;
   GpuSystem gpu_;
@@ -200,15 +198,15 @@ TEST_F(ProfileStoreTest, FilesThatAreNoProfileAreLeftAlone) {
 }
 
 TEST_F(ProfileStoreTest, AFolderThatCannotBeWrittenIsAnError) {
-  std::ofstream(absl::StrCat(root_, "/state")) << "a file where the folder should be";
-  options_.folder = absl::StrCat(root_, "/state/profiles");
+  std::ofstream(root_.File("state")) << "a file where the folder should be";
+  options_.folder = root_.File("state/profiles");
   auto store = ProfileStore::Open(options_, [](const std::string&) {});
   ASSERT_FALSE(store.ok());  // ENOTDIR: it cannot be read
 }
 
 TEST(ReadLocalGpus, ReadsTheDriversFiles) {
-  char name[] = "/tmp/flightplan_proc_XXXXXX";
-  const std::string root = mkdtemp(name);
+  const TemporaryFolder folder;
+  const std::string& root = folder.path();
   EXPECT_TRUE(ReadLocalGpus(root).uuids.empty());
   mkdir((root + "/gpus").c_str(), 0755);
   mkdir((root + "/gpus/0000:18:00.0").c_str(), 0755);

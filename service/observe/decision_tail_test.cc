@@ -12,21 +12,16 @@
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/fleet_service.pb.h"
 #include "resolver/base/work.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::service {
 namespace {
 
 class DecisionTailTest : public ::testing::Test {
  protected:
-  DecisionTailTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "flightplan-tail-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~DecisionTailTest() override { std::filesystem::remove_all(folder_); }
-
   std::string Write(const std::string& text) const {
-    std::ofstream(folder_ + "/log", std::ios::binary) << text;
-    return folder_ + "/log";
+    std::ofstream(folder_.File("log"), std::ios::binary) << text;
+    return folder_.File("log");
   }
   // A line of second `at`.
   static std::string Line(int at, const std::string& tenant, const std::string& outcome, const std::string& rules) {
@@ -43,7 +38,7 @@ class DecisionTailTest : public ::testing::Test {
     return answer;
   }
 
-  std::string folder_;
+  const TemporaryFolder folder_;
 };
 
 const char kRules[] = R"("a.one","b.two","a.one")";
@@ -147,9 +142,9 @@ TEST_F(DecisionTailTest, WhatItSendsIsBounded) {
 TEST_F(DecisionTailTest, Refuses) {
   v1::SummarizeDecisionsRequest request;
   v1::SummarizeDecisionsResponse answer;
-  EXPECT_EQ(SummarizeDecisions(folder_ + "/none", request, &answer).code(), absl::StatusCode::kFailedPrecondition);
-  ASSERT_EQ(::mkfifo((folder_ + "/pipe").c_str(), 0600), 0);
-  EXPECT_EQ(SummarizeDecisions(folder_ + "/pipe", request, &answer).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(SummarizeDecisions(folder_.File("none"), request, &answer).code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_EQ(::mkfifo(folder_.File("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(SummarizeDecisions(folder_.File("pipe"), request, &answer).code(), absl::StatusCode::kFailedPrecondition);
   const std::string path = Write(Line(1, "red", "resolved", kRules));
   for (const int count : {0, -1, 1001}) {
     request.set_max_decision_count(count);

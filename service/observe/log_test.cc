@@ -20,6 +20,7 @@
 #include "gtest/gtest.h"
 #include "service/call/call.h"
 #include "service/observe/metrics.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::service {
 namespace {
@@ -85,11 +86,6 @@ TEST(LineSink, HoldsALineOfExactlyItsSizeAndRefusesOneByteMore) {
   EXPECT_FALSE(sink.Write(std::string(100, 'x')));
 }
 
-// A name for a new file in a folder of its own.
-std::string NewFile() {
-  std::string folder = testing::TempDir() + "flightplan-log-XXXXXX";
-  return absl::StrCat(mkdtemp(folder.data()) == nullptr ? "" : folder, "/log");
-}
 std::string Content(const std::string& path) {
   std::ifstream file(path);
   return std::string(std::istreambuf_iterator<char>(file), {});
@@ -113,7 +109,8 @@ TEST(LineSink, CountsAndTellsWhatADiskDoesNotTake) {
 }
 
 TEST(LineSink, FollowsTheNameOfItsFileWhenItIsMovedAway) {
-  const std::string path = NewFile(), full = path + ".full";
+  const TemporaryFolder folder;
+  const std::string path = folder.File("log"), full = path + ".full";
   ASSERT_EQ(symlink("/dev/full", path.c_str()), 0);
   std::atomic<int> again{0};
   const auto sink = LineSink::Append(path, [&](uint64_t lines, int) { again += lines == 0 ? 1 : 0; });
@@ -141,7 +138,8 @@ TEST(LineSink, FollowsTheNameOfItsFileWhenItIsMovedAway) {
 }
 
 TEST(LineSink, ATornLineStandsForItself) {
-  const std::string path = NewFile();
+  const TemporaryFolder folder;
+  const std::string path = folder.File("log");
   ASSERT_EQ(signal(SIGXFSZ, SIG_IGN) == SIG_ERR, false);
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
