@@ -1,7 +1,9 @@
 // Which part of a step is captured into CUDA graphs, and the settings that capture asks for.
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "resolver/derive/bridge_provider.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
@@ -126,6 +128,11 @@ bool TightMemory(D d) {
   const double graph_bytes = d.f.pp > 1 ? evidence::kGraphBytesPipeline : evidence::kGraphBytes;
   return d.recompute_needed || !Fits(d.f, d.footprint_bytes + graph_bytes);
 }
+// The recompute may free more than was needed, so that the plan itself need not be tight.
+std::string WhyNoRoom(D d) {
+  return absl::StrCat(d.recompute_needed ? "room has to be made" : "memory is tight",
+                      ", and captured layers keep their buffers and a pool of their own");
+}
 bool OnX86(D d) { return OnX86Host(d.f, d.intent.gpu); }
 bool ExpertPipelineOnX86(D d) { return d.f.pp > 1 && LeavesGraphsOfPipelines(d.f, d.intent) && !HostBound(d); }
 constexpr char kPipelineOnX86[] =
@@ -201,7 +208,7 @@ constexpr Row kGraphs[] = {
      .cites = {evidence::kGraphsCommunicationBound}},
     {.when = TightMemory,
      .value = "none",
-     .why = "memory is tight, and captured layers keep their buffers and a pool of their own",
+     .why = WhyNoRoom,
      .basis = Basis::kEstimate,
      .cites = {evidence::kGraphsOutOfMemory},
      .needs_ab = [](D d) { return HostBound(d) || OnX86(d); },

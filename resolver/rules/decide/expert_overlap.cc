@@ -218,7 +218,7 @@ constexpr Row kByEvidence[] = {
     // The next two are for the forecast to change: other dispatchers are said to overlap there.
     {.when = [](D d) { return Hybridep(d) && d.recompute_needed; },
      .value = false,
-     .why = "memory is tight and hybridep already shortens the exchange; overlap keeps more activations alive",
+     .why = "room has to be made, and hybridep already shortens the exchange; overlap keeps more activations alive",
      .basis = Basis::kEstimate,
      .cites = {evidence::kOverlapNearMemoryLimit, evidence::kOverlapLargeEp}},
     {.when = [](D d) { return Hybridep(d) && !d.f.sixteen_bit; },
