@@ -206,10 +206,11 @@ std::vector<Recompute> RecomputesOf(const Asked& q) {
 std::vector<float> OptimizerOffloadsOf(const Asked& q, bool dear) {
   if (q.Pinned(K::optimizer_cpu_offload)) return {q.base.optimizer_offload};
   std::vector<float> offloads = {0};
+  if (q.f.fsdp || !q.Has(K::optimizer_cpu_offload)) return offloads;
   // It goes with the precision-aware optimizer, which needs that one up to 0.19.
   if (!q.config.Get(K::use_distributed_optimizer).truthy() && q.intent.env.core_release <= 19) return offloads;
   if (q.intent.gpu.host_link_bytes_per_second.value_or(0) >= kFastHostLink) offloads.push_back(1);
-  if (!dear || q.f.fsdp || !q.Has(K::optimizer_cpu_offload)) return offloads;
+  if (!dear) return offloads;
   for (const float fraction : {0.25F, 0.5F, 0.75F, 1.0F}) {
     if (std::find(offloads.begin(), offloads.end(), fraction) == offloads.end()) offloads.push_back(fraction);
   }
