@@ -14,6 +14,7 @@
 namespace flightplan {
 namespace {
 
+using testing::Apply;
 using testing::DeepSeekOnH100;
 using testing::FindFinding;
 using testing::Pin;
@@ -280,6 +281,42 @@ TEST(NextStep, PutsWhatMakesRoomIntoTheOtherRun) {
     }
   }
   EXPECT_EQ(recomputing, 2);
+}
+
+// Its shorter passes make graphs worth more, which would take the room: they stay off with it.
+TEST(NextStep, ToFp8KeepsGraphsOffWhereTheyWouldTakeTheRoom) {
+  v1::ResolveConfigRequest request = Training("mixtral-8x22b", "gb300-nvl72", 256, 4096, 1024);
+  SetSizes({.tp = 1, .pp = 2, .ep = 2}, &request);
+  request.mutable_layout()->set_micro_batch_size(2);
+  const v1::ResolveConfigResponse before = Resolved(request);
+  const v1::Finding* const next = FindFinding(before.findings(), "decide.next-step-precision");
+  ASSERT_NE(next, nullptr);
+  Apply(next->fixes(0), &request);
+  const v1::ResolveConfigResponse after = Resolved(request);
+  EXPECT_EQ(after.estimate().fit(), before.estimate().fit());
+  EXPECT_LT(after.estimate().step_time_us().value(), 0.8 * before.estimate().step_time_us().value());
+}
+
+// The data-parallel half of a container's overlaps has no effect there (dp-overlap.needs-ddp-distopt).
+TEST(NextStep, OverlapsNoGradientsWhereNothingComesOfIt) {
+  v1::ResolveConfigRequest request = Training("qwen3.5-27b", "h200-sxm", 32, 4096, 64);
+  request.mutable_target()->set_framework("megatron-bridge");
+  SetSizes({.tp = 1, .pp = 2}, &request);
+  request.mutable_layout()->set_micro_batch_size(1);
+  Pin("use_distributed_optimizer", false, &request);
+  const v1::ResolveConfigResponse response = Resolved(request);
+  EXPECT_FALSE(absl::StrContains(NextStepOf(response), "overlap_grad_reduce")) << NextStepOf(response);
+  EXPECT_EQ(response.ab_suggestions_size(), 0);
+}
+
+// Its error has a fix of its own; what came of another pipeline would be compared to nothing.
+TEST(NextStep, IsNoOtherPipelineForWhatDoesNotStart) {
+  v1::ResolveConfigRequest request = Training("gemma-4-26b-a4b", "h200-sxm", 32, 32768, 256);
+  request.mutable_target()->set_framework("verl");
+  SetSizes({.tp = 4, .pp = 8, .vpp = 8, .ep = 1}, &request);
+  const v1::ResolveConfigResponse response = Resolved(request);
+  EXPECT_EQ(response.outcome(), v1::OUTCOME_INFEASIBLE);
+  EXPECT_EQ(FindFinding(response.findings(), "decide.next-step-pipeline"), nullptr);
 }
 
 }  // namespace

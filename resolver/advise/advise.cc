@@ -107,8 +107,12 @@ void Advise(ResolvedPlan* plan, const MakeRoom& make_room) {
   std::vector<AbSuggestion>& pairs = plan->decided.ab_suggestions;
   for (AbSuggestion& ab : pairs) ExpectFromForecast(at.model, forecast, &ab);
   std::optional<NextStep> next = FindNextStep(plan->intent, at.model, forecast, at.outlook);
-  std::optional<Finding> pipeline = FindNextPipeline(plan->intent, at.model, forecast, at.outlook);
-  std::optional<Finding> precision = FindNextPrecision(plan->intent, at.model, forecast);
+  // What does not start has other steps before it than to a faster run.
+  std::optional<Finding> pipeline, precision;
+  if (Launchable(*plan)) {
+    pipeline = FindNextPipeline(plan->intent, at.model, forecast, at.outlook);
+    precision = FindNextPrecision(plan->intent, at.model, forecast);
+  }
   if (next.has_value()) plan->run.findings.push_back(std::move(next->finding));
   if (pipeline.has_value()) plan->run.findings.push_back(*std::move(pipeline));
   if (precision.has_value()) plan->run.findings.push_back(*std::move(precision));

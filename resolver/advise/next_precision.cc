@@ -43,6 +43,17 @@ KnobChanges ChangesTo(const Fp8Recipe& recipe, const Config& config) {
   return changes;
 }
 
+// Shorter passes make graphs worth more, which are decided anew with the FP8. False: nobody could take them.
+bool LeavesOutGraphs(const Config& config) {
+  return config.origin(K::cuda_graph_impl) == Origin::kDecided && config.Get(K::cuda_graph_impl).text() == "none";
+}
+KnobChanges WithGraphs(KnobChanges changes, const Config& config) {
+  const bool modules = config.origin(K::cuda_graph_modules) != Origin::kAbsent;
+  changes.emplace_back(K::cuda_graph_impl, Value("transformer_engine"));
+  changes.emplace_back(modules ? K::cuda_graph_modules : K::cuda_graph_scope, Value(Value::List{Value("attn")}));
+  return changes;
+}
+
 }  // namespace
 
 std::optional<Finding> FindNextPrecision(const NormalizedIntent& intent, const StepModel& model,
@@ -55,7 +66,7 @@ std::optional<Finding> FindNextPrecision(const NormalizedIntent& intent, const S
   }
   const Fp8Recipe* const recipe = RecipeFor(intent.gpu);
   if (recipe == nullptr || !AtLeast(intent.env.te, recipe->te)) return std::nullopt;
-  const KnobChanges changes = ChangesTo(*recipe, config);
+  KnobChanges changes = ChangesTo(*recipe, config);
   const KnobChanges expected = WithPrecisionRecipe(changes, config, plan.env);
   const std::optional<StepForecast> then = ForecastWith(model, plan, expected);
   if (!then.has_value()) return std::nullopt;
@@ -67,6 +78,12 @@ std::optional<Finding> FindNextPrecision(const NormalizedIntent& intent, const S
   // Where room is short, a plan with less of it would be decided with more recompute, which costs what FP8 gains.
   const bool tighter = left >= StepModel::Room::kMarginal && memory.fullest.total.value > now.fullest.total.value;
   if (left > plan.room || tighter || !MayBeTried(plan, changes)) return std::nullopt;
+  const auto worse = [&](const KnobChanges& other) {
+    return StepModel::RoomOf(MemoryWith(model, plan, other).verdict) > left;
+  };
+  if (LeavesOutGraphs(config) && worse(WithGraphs(expected, config))) {
+    changes.emplace_back(K::cuda_graph_impl, Value("none"));
+  }
   Finding finding = OtherStepFinding("decide.next-step-precision",
                                      "Megatron-Bridge: FP8 recipes of its performance suite (one a GPU generation)",
                                      plan, changes, left);

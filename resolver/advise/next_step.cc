@@ -74,6 +74,8 @@ class Moves {
       }
     }
     if (size(K::tensor_model_parallel_size) > 1 && !on(K::tp_comm_overlap)) Try({{K::tp_comm_overlap, Value(true)}});
+    // In a container the data-parallel half of comm_overlap has no effect without it (dp-overlap.needs-ddp-distopt).
+    if (StackOf(intent_.env).container && !on(K::use_distributed_optimizer)) return;
     if (!on(K::overlap_grad_reduce)) Try({{K::overlap_grad_reduce, Value(true)}});
     if (on(K::overlap_grad_reduce) && !on(K::overlap_param_gather)) Try({{K::overlap_param_gather, Value(true)}});
   }
