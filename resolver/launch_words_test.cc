@@ -15,6 +15,10 @@ namespace {
 
 using testing::Errors;
 using testing::FileOf;
+using testing::Resolved;
+using testing::ScriptOf;
+using testing::SetSizes;
+using testing::Training;
 using testing::Validated;
 
 // A launch that shows all of itself, with the words given at its end.
@@ -167,6 +171,21 @@ TEST(LaunchWords, WordsThatARunMayAddAreSaid) {
   EXPECT_EQ(response.completeness(), v1::COMPLETENESS_PARTIAL);
   const auto& aside = response.set_aside_rules();
   EXPECT_EQ(std::count(aside.begin(), aside.end(), "mlm.gbs-divisible"), 1);
+}
+
+// Of a launch that shows the whole model, though a file of the stack's own is not there.
+TEST(LaunchWords, WhatAStacksOwnProgramShowsIsJudged) {
+  for (const char* target : {"primus", "flagscale"}) {
+    v1::ResolveConfigRequest question = Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 128);
+    question.mutable_target()->set_framework(target);
+    SetSizes({.tp = 1, .pp = 1, .ep = 16}, &question);
+    const v1::ValidateConfigResponse response = Validated(ScriptOf(question, Resolved(question)));
+    EXPECT_EQ(response.target(), absl::StrCat(target, " main"));
+    EXPECT_TRUE(response.accepted_by_stack());
+    for (const std::string& aside : response.set_aside_rules()) {
+      EXPECT_TRUE(absl::StartsWith(aside, "fit.")) << target << ": " << aside;
+    }
+  }
 }
 
 }  // namespace

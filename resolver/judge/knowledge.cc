@@ -181,7 +181,8 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
   }
   knowledge.own_loss = stack.hf_models;  // its samples are as long as they are, up to what is counted
   for (const Knob knob : parsed.unknown) knowledge.hidden.insert(knob);
-  knowledge.own_parser = script.empty() || IsEntryScript(script);
+  const bool own_program = stack.marks.entry && stack.marks.launch(absl::AsciiStrToLower(script), args);
+  knowledge.own_parser = script.empty() || own_program || IsEntryScript(script);
   if (stack.container && !words.over_defaults) {
     knowledge.elsewhere = "in the recipe";
     knowledge.layout_elsewhere = true;

@@ -65,6 +65,7 @@ struct Stack {
     // `script`: the Python file that is run, in lower case. Null: it has no launches.
     bool (*launch)(absl::string_view script, absl::Span<const Argument> args) = nullptr;
     absl::string_view yaml = {};  // text that stands in no YAML file but its own; empty: there is none
+    bool entry = false;           // what `launch` tells is the stack's own program, with no defaults but those it reads
   } marks = {};
 
   // What its releases are numbered by, and those that were read, oldest first; a stack without numbers has kMain alone.

@@ -87,13 +87,12 @@ class Reader {
 
   void Read() {
     const std::string module = Module();
-    if (module.empty()) {
-      if (out_.elsewhere.empty()) out_.elsewhere = "in the module that trains with Megatron";
+    if (module.empty() && out_.elsewhere.empty()) {
+      out_.elsewhere = "in the module that trains with Megatron";
       return;
     }
-    AddPreset(kModules, absl::StrCat(module, ".config"));
-    AddPreset(kModels, absl::StrCat(module, ".model"));
-    if (const YamlNode* map = experiment_.Map(absl::StrCat(module, ".overrides")); map != nullptr) values_.AddMap(*map);
+    // Where the experiment's file is not there, the keys of the launch stand all the same.
+    if (!module.empty()) AddModule(module);
     for (const auto& [key, node] : values_.root().keys) {
       const auto knob = PrimusKeys().knobs.find(key);
       if (knob == PrimusKeys().knobs.end()) continue;
@@ -117,6 +116,12 @@ class Reader {
       if (experiment_.Text(absl::StrCat(name, ".framework")) == "megatron") return name;
     }
     return "";
+  }
+
+  void AddModule(const std::string& module) {
+    AddPreset(kModules, absl::StrCat(module, ".config"));
+    AddPreset(kModels, absl::StrCat(module, ".model"));
+    if (const YamlNode* map = experiment_.Map(absl::StrCat(module, ".overrides")); map != nullptr) values_.AddMap(*map);
   }
 
   void AddPreset(absl::string_view folder, const std::string& key) {

@@ -121,5 +121,19 @@ TEST(ParsePrimus, ReadsALaunchWithKeysToChange) {
   EXPECT_EQ(Final(read, K::seq_length), Value(4096));
 }
 
+// Of an experiment of another backend nothing is Megatron's.
+TEST(ParsePrimus, KeysOfTheLaunchStandWithoutTheExperiment) {
+  Environment env = Env();
+  std::vector<Argument> args;
+  for (const char* word : {"train", "pretrain", "--config", "exp.yaml", "num_layers=12"}) {
+    args.push_back({word, {static_cast<int>(args.size()), 0, 0}});
+  }
+  const ParseResult read = ParsePrimus(args, env);
+  EXPECT_EQ(Final(read, K::num_layers), Value(12));
+  EXPECT_EQ(read.elsewhere, "in exp.yaml");
+  env.model_files["exp.yaml"] = "modules:\n  pre_trainer:\n    framework: torchtitan\n";
+  EXPECT_TRUE(ParsePrimus(args, env).knobs.empty());
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -37,7 +37,7 @@ const Stack kPrimusStack = {
     .rank = 9,
     .own_source = "Primus:",
     .command_line = true,
-    .marks = {.order = 0, .launch = IsLaunch, .yaml = "framework: megatron\n"},
+    .marks = {.order = 0, .launch = IsLaunch, .yaml = "framework: megatron\n", .entry = true},
     .releases = kReleases,
     .core_release = [](int) { return kPinnedCore; },
     .phases = kPhases,
