@@ -175,11 +175,13 @@ TEST(LaunchWords, WordsThatARunMayAddAreSaid) {
 
 // Of a launch that shows the whole model, though a file of the stack's own is not there.
 TEST(LaunchWords, WhatAStacksOwnProgramShowsIsJudged) {
-  for (const char* target : {"primus", "flagscale"}) {
+  for (const char* target : {"primus", "flagscale", "roll"}) {
     v1::ResolveConfigRequest question = Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 128);
     question.mutable_target()->set_framework(target);
     SetSizes({.tp = 1, .pp = 1, .ep = 16}, &question);
-    const v1::ValidateConfigResponse response = Validated(ScriptOf(question, Resolved(question)));
+    v1::ValidateConfigRequest script = ScriptOf(question, Resolved(question));
+    (*script.mutable_env())["MODEL_NAME"] = "Qwen/Qwen3-30B-A3B";  // what a launch of ROLL takes the sizes from
+    const v1::ValidateConfigResponse response = Validated(script);
     EXPECT_EQ(response.target(), absl::StrCat(target, " main"));
     EXPECT_TRUE(response.accepted_by_stack());
     for (const std::string& aside : response.set_aside_rules()) {

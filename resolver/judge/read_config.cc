@@ -175,6 +175,7 @@ void ReadScript(absl::string_view text, Environment* env, Reading* reading) {
   AddSlurmVariables(job, &known);
   ShellLaunch launch = ReadShellLaunch(text, known, env->model_files);
   for (const auto& [name, value] : launch.vars) env->vars.insert_or_assign(name, value);
+  for (auto& [name, content] : launch.written_files) env->model_files.insert_or_assign(name, std::move(content));
   const bool own_size = !env->world_size.has_value() && launch.world_size.has_value();
   if (own_size) env->world_size = launch.world_size;
   if (!env->world_size.has_value() && job.GpuCount().value_or(kMaxGpus + 1) <= kMaxGpus) {

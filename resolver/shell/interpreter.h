@@ -17,7 +17,10 @@ namespace flightplan {
 // A command, behind its assignments and without its redirections.
 struct ShellCommand {
   WordSpan words;
-  TracedText here_document;  // of <<EOF; empty: none
+  TracedText here_document;  // of <<EOF, as it stands in the script; empty: none
+  // Of `cat > FILE <<EOF` and `tee FILE <<EOF` that are reached: the file, and of a YAML what a run writes there.
+  TracedText file, written;
+  bool append = false;
 };
 
 class ShellInterpreter {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "resolver/base/path.h"
 #include "resolver/base/work.h"
 #include "resolver/plan/stack.h"
 #include "resolver/shell/cpu_binding.h"
@@ -60,6 +62,22 @@ bool LooksLikeTraining(WordSpan words) {
   });
 }
 
+// What is not known stands there as a variable, which no reader of settings takes for a value. Nothing: it stands in a
+// list or a map of one line, where that would be no YAML.
+std::optional<std::string> AsSettings(const TracedText& written) {
+  std::string text;
+  size_t at = 0;
+  for (const TracedText::Part& part : written.unknown_parts) {
+    text.append(written.text, at, part.begin - at);
+    at = part.end;
+    const size_t line = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
+    if (text.find_first_of("[{", line) != std::string::npos) return std::nullopt;
+    text += "${not_known}";
+  }
+  text.append(written.text, at);
+  return text;
+}
+
 class Reader {
  public:
   Reader(const EnvVars& given, const SourcedFiles& files, bool every_branch, ShellLaunch* out)
@@ -86,7 +104,22 @@ class Reader {
   }
 
   void Follow(const ShellCommand& command) {
+    TakeWritten(command);
     if (!FollowShell(command)) TakeLaunch(command.words);
+  }
+
+  void TakeWritten(const ShellCommand& command) {
+    if (command.written.text.empty() || command.file.unknown()) return;
+    const std::string name = PlainPath(command.file.text);
+    const std::optional<std::string> text = AsSettings(command.written);
+    if (!text.has_value() || written_bytes_ + text->size() > kMaxScriptBytes) {
+      out_.written_files.erase(name);
+      return;
+    }
+    written_bytes_ += text->size();
+    std::string& file = out_.written_files[name];
+    if (!command.append) file.clear();
+    file += *text;
   }
 
   // False: the command starts no shell with a script that is written here.
@@ -178,6 +211,7 @@ class Reader {
   ShellState state_;
   ShellInterpreter interpreter_;
   int depth_ = 0;
+  size_t written_bytes_ = 0;
   bool found_ = false, training_ = false;
 };
 

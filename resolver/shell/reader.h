@@ -32,7 +32,10 @@ struct ShellLaunch {
   CpuBinding cpu_binding;             // the launcher's
   std::vector<ParseFinding> findings;
   std::vector<std::string> wanted_files;  // that it sources and `files` does not hold
-  bool too_much_work = false;             // nothing else is known, and a finding says so
+  // YAML that it writes as here-documents, by its plain name; of what only a run would know there stands
+  // "${not_known}".
+  std::map<std::string, std::string> written_files;
+  bool too_much_work = false;  // nothing else is known, and a finding says so
 };
 
 // `given` holds variables that the caller knows beside the script's own, and the script's arguments as 1, 2, ... and #.

@@ -318,5 +318,30 @@ TEST(ShellReader, ReadsTheCommandOfAStack) {
   EXPECT_EQ(launch.vars.at("NPROC_PER_NODE"), "8");
 }
 
+// With its variables, unless the delimiter is quoted; what a run alone knows is no value.
+TEST(ShellReader, KeepsTheSettingsThatAScriptWrites) {
+  const auto written = [](const std::string& script) {
+    return ReadShellLaunch(absl::StrCat("TP=4\n", script, "\npython x.py --bf16\n"), {}).written_files;
+  };
+  using Files = std::map<std::string, std::string>;
+  EXPECT_EQ(written("cat > ./conf/a.yaml <<EOF\ntp: ${TP}\nlr: \"$LR\"\nn: $(nproc)\ncost: \\$TP\nEOF"),
+            (Files{{"conf/a.yaml", "tp: 4\nlr: \"${not_known}\"\nn: ${not_known}\ncost: $TP\n"}}));
+  EXPECT_EQ(written("cat <<'EOF' >a.yml\ntp: $TP\nEOF"), (Files{{"a.yml", "tp: $TP\n"}}));
+  EXPECT_EQ(written("cat <<-EOF > a.yaml\na: 1\n\tEOF\ncat >> a.yaml <<EOF\nb: $TP\nEOF"),
+            (Files{{"a.yaml", "a: 1\nb: 4\n"}}));
+  EXPECT_EQ(written("tee a.yaml > /dev/null <<EOF\na: $TP\nEOF"), (Files{{"a.yaml", "a: 4\n"}}));
+  for (const char* script : {
+           "cat > $DIR/a.yaml <<EOF\na: 1\nEOF",                        // nobody knows where
+           "cat > a.yaml <<EOF\nlist: [$LR]\nEOF",                      // no YAML with another word there
+           "cat > hosts <<EOF\n$NODES\nEOF",                            // no settings
+           "cat 2> a.yaml <<EOF\na: 1\nEOF",                            // errors
+           "cat b > a.yaml <<EOF\na: 1\nEOF",                           // another file
+           "if [ $(x) = 1 ]; then\ncat > a.yaml <<EOF\na: 1\nEOF\nfi",  // only a run knows whether
+           "echo > a.yaml; cat <<EOF\na: 1\nEOF",
+       }) {
+    EXPECT_EQ(written(script), Files()) << script;
+  }
+}
+
 }  // namespace
 }  // namespace flightplan

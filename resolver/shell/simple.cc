@@ -78,11 +78,37 @@ ShellInterpreter::Words ShellInterpreter::ReadWords(ShellScanner* scanner) {
   return words;
 }
 
+namespace {
+
+// What `cat > FILE <<EOF` and `tee FILE <<EOF` write, of settings: nothing else is read of a file, and what only a run
+// would know of one is noted.
+void TakeWritten(const ShellScanner::HereText& document, const std::optional<ShellScanner::Output>& output,
+                 ShellScanner* scanner, ShellCommand* command) {
+  const WordSpan words = command->words;
+  const std::string& program = words[0].value.text;
+  if (document.text.text.empty()) return;
+  if (program == "cat" && output.has_value() && (words.size() == 1 || words[1].value.text == "-")) {
+    command->file = scanner->FileOf(*output);
+    command->append = output->append;
+  } else if (program == "tee" && words.size() > 1) {
+    command->file = words.back().value;
+    command->append = words.size() > 2 && words[1].value.text == "-a";
+  } else {
+    return;
+  }
+  const std::string& name = command->file.text;
+  if (absl::EndsWith(name, ".yaml") || absl::EndsWith(name, ".yml")) command->written = scanner->Expanded(document);
+}
+
+}  // namespace
+
 ShellInterpreter::Status ShellInterpreter::ReadSimple(ShellScanner* scanner, Mode mode) {
   const size_t begin = scanner->at();
   state_.set_doubtful(mode == Mode::kDoubtful);
   const std::vector<std::string> assigned = ReadAssignments(scanner);
+  scanner->TakeOutput();
   const Words read = ReadWords(scanner);
+  const std::optional<ShellScanner::Output> output = scanner->TakeOutput();
   const WordSpan words = read.all;
   if (read.too_many) {
     state_.Note(words.back().offset, "input.limit", Severity::kError, "a command of more words than are read",
@@ -108,10 +134,13 @@ ShellInterpreter::Status ShellInterpreter::ReadSimple(ShellScanner* scanner, Mod
   if (function != functions_.end() && !words[0].value.unknown()) {
     Call(function->second, words, mode);
   } else {
-    ShellCommand command{words, {}};
+    ShellCommand command;
+    command.words = words;
     if (scanner->Peek() == '\n') {  // a here-document's text follows the line
       scanner->SkipLine();
-      command.here_document = scanner->TakeHereDocument();
+      ShellScanner::HereText document = scanner->TakeHereDocument();
+      if (mode != Mode::kDoubtful) TakeWritten(document, output, scanner, &command);
+      command.here_document = std::move(document.text);
     }
     sink_(command);
   }

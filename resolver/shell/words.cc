@@ -71,7 +71,7 @@ void ShellScanner::SkipLine() {
       at_ = std::min(newline + 1, script_.text.size());
       if (!closed) end = at_;
     }
-    here_document_ = Raw(begin, end);
+    here_document_ = {Raw(begin, end), document.quoted};
   }
 }
 
@@ -96,6 +96,9 @@ bool ShellScanner::SkipRedirection() {
   const bool both = at == at_ && absl::StartsWith(text, "&>");
   if (!both && !absl::StartsWith(text, "<") && !absl::StartsWith(text, ">")) return false;
   const bool here = absl::StartsWith(text, "<<") && !absl::StartsWith(text, "<<<");
+  const absl::string_view descriptor = absl::string_view(script_.text).substr(at_, at - at_);
+  const bool output = absl::StartsWith(text, ">") && (descriptor.empty() || descriptor == "1");
+  const bool append = absl::StartsWith(text, ">>");
   at_ = at;
   for (size_t i = 0; i < 3 && (Peek() == '<' || Peek() == '>' || (Peek() == '&' && (i > 0 || both))); ++i) ++at_;
   HereDocument document;
@@ -108,14 +111,26 @@ bool ShellScanner::SkipRedirection() {
   at_ = EndOfBlanks(script_.text, at_);
   const size_t begin = at_;
   at_ = EndOfWord(script_.text, at_);
+  if (output && !absl::StartsWith(text, ">&")) output_ = {begin, append};
   for (const char c : script_.text.substr(begin, at_ - begin)) {
-    if (c != '\'' && c != '"' && c != '\\') document.delimiter += c;
+    const bool quote = c == '\'' || c == '"' || c == '\\';
+    if (!quote) document.delimiter += c;
+    document.quoted = document.quoted || quote;
   }
   if (here && !document.delimiter.empty() && announced_.size() < 8) announced_.push_back(std::move(document));
   return true;
 }
 
-TracedText ShellScanner::TakeHereDocument() { return std::exchange(here_document_, {}); }
+ShellScanner::HereText ShellScanner::TakeHereDocument() { return std::exchange(here_document_, {}); }
+
+std::optional<ShellScanner::Output> ShellScanner::TakeOutput() { return std::exchange(output_, std::nullopt); }
+
+TracedText ShellScanner::FileOf(const Output& output) {
+  const size_t before = std::exchange(at_, output.at);
+  TracedText file = ReadJoined();
+  at_ = before;
+  return file;
+}
 
 // ---- words
 

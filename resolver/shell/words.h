@@ -40,9 +40,21 @@ class ShellScanner {
   // The word here as written: what a keyword is told by. Ends at a blank or a separator.
   absl::string_view Bare() const;
   void SkipWord();  // without a look at what it stands for
-  // A redirection ([n]>file, <<EOF ...) is skipped; its here-document's body is kept until TakeHereDocument.
+  // A redirection ([n]>file, <<EOF ...) is skipped; its here-document's body is kept until TakeHereDocument, and where
+  // the output goes until TakeOutput.
   bool SkipRedirection();
-  TracedText TakeHereDocument();
+  struct HereText {
+    TracedText text;
+    bool as_written = false;  // its delimiter stands in quotes: a run expands nothing in it
+  };
+  HereText TakeHereDocument();
+  TracedText Expanded(const HereText& document);
+  struct Output {
+    size_t at = 0;  // of the file's word
+    bool append = false;
+  };
+  std::optional<Output> TakeOutput();
+  TracedText FileOf(const Output& output);
 
   // The fields of the word at the current place, which unquoted values split; a stray parenthesis is skipped.
   ShellWords ReadWord();
@@ -70,6 +82,7 @@ class ShellScanner {
   struct HereDocument {
     std::string delimiter;
     bool strip_tabs = false;
+    bool quoted = false;
   };
 
   ShellWords ReadFields(Splitting splitting);
@@ -101,7 +114,8 @@ class ShellScanner {
   int depth_ = 0;                                 // of references inside references
   size_t no_lists_begin_ = 0, no_lists_end_ = 0;  // a part of the script where no braces hold a list
   std::vector<HereDocument> announced_;
-  TracedText here_document_;
+  HereText here_document_;
+  std::optional<Output> output_;
 };
 
 }  // namespace flightplan

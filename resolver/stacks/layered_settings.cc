@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/path.h"
 #include "resolver/read/hydra_value.h"
 #include "resolver/read/yaml_scalar.h"
 
@@ -21,24 +22,6 @@ namespace {
 constexpr int kMostFiles = 16;  // of a chain of defaults
 constexpr int kMostSteps = 1000;
 constexpr size_t kMostText = 4096;  // of a value with references in it
-
-// "a/b/../c.yaml" is "a/c.yaml"; what leads above the first folder stays.
-std::string Joined(absl::string_view folder, absl::string_view path) {
-  if (absl::StartsWith(path, "/")) return std::string(path);
-  std::vector<absl::string_view> parts;
-  for (const absl::string_view whole : {folder, path}) {
-    for (const absl::string_view part : absl::StrSplit(whole, '/', absl::SkipEmpty())) {
-      if (part == ".") continue;
-      const bool back = part == ".." && !parts.empty() && parts.back() != "..";
-      if (back) {
-        parts.pop_back();
-      } else {
-        parts.push_back(part);
-      }
-    }
-  }
-  return absl::StrCat(absl::StartsWith(folder, "/") ? "/" : "", absl::StrJoin(parts, "/"));
-}
 
 absl::string_view FolderOf(absl::string_view path) {
   const size_t slash = path.rfind('/');
@@ -189,8 +172,8 @@ std::vector<LayeredSettings::Parent> LayeredSettings::ParentsOf(YamlNode* root, 
   const YamlNode names = std::move(named->second);
   root->keys.erase(named);
   if (grammar_.below != SettingsGrammar::Below::kGroups) {
-    if (names.kind == YamlNode::Kind::kScalar) parents.push_back({Joined(folder, names.text), "", false});
-    for (const YamlNode& item : names.items) parents.push_back({Joined(folder, item.text), "", false});
+    if (names.kind == YamlNode::Kind::kScalar) parents.push_back({JoinedPath(folder, names.text), "", false});
+    for (const YamlNode& item : names.items) parents.push_back({JoinedPath(folder, item.text), "", false});
     return parents;
   }
   // Behind _self_ they stand over the file (https://hydra.cc/docs/advanced/defaults_list/).
@@ -201,14 +184,14 @@ std::vector<LayeredSettings::Parent> LayeredSettings::ParentsOf(YamlNode* root, 
       // A file by its path stands below its folder's name, or where "@" says.
       const std::pair<absl::string_view, absl::string_view> name = absl::StrSplit(item.text, absl::MaxSplits('@', 1));
       const bool said = name.first.size() < item.text.size(), here = said && absl::StartsWith(name.second, "_");
-      parents.push_back({Joined(folder, absl::StrCat(name.first, ".yaml")),
+      parents.push_back({JoinedPath(folder, absl::StrCat(name.first, ".yaml")),
                          std::string(here   ? ""
                                      : said ? name.second
                                             : FolderOf(name.first)),
                          over});
     }
     for (const auto& [group, name] : item.keys) {
-      parents.push_back({Joined(folder, absl::StrCat(group, "/", name.text, ".yaml")), group, over});
+      parents.push_back({JoinedPath(folder, absl::StrCat(group, "/", name.text, ".yaml")), group, over});
     }
   }
   return parents;
@@ -222,7 +205,11 @@ void LayeredSettings::AddText(absl::string_view text) {
 void LayeredSettings::AddMap(YamlNode map) { Merge(std::move(map), &root_); }
 
 void LayeredSettings::AddFile(const std::string& path) {
-  const auto found = env_.model_files.find(path);
+  auto found = env_.model_files.find(path);
+  // What the launch writes itself is known by its plain name.
+  if (found == env_.model_files.end()) {
+    found = env_.model_files.find(PlainPath(path));
+  }
   if (found != env_.model_files.end()) {
     int files_left = kMostFiles;
     return AddMap(Load(path, found->second, FolderOf(path), false, &files_left));

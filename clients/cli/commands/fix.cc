@@ -106,14 +106,16 @@ std::string Report(const v1::ValidateConfigResponse& response, const std::string
 
 // A launch that may run out of memory is no fault to repair: what makes room costs step time, so it is offered with
 // what it costs, and done by who wants it. Empty: nothing is to be offered.
-std::string RoomOffered(const v1::ValidateConfigResponse& response, const Terminal& terminal) {
+std::string RoomOffered(const v1::ValidateConfigResponse& response, bool asked, const Terminal& terminal) {
   Findings tight;
   for (const v1::Finding& finding : response.findings()) {
     if (finding.rule_id() == "fit.memory-marginal" && finding.fixes_size() > 0) *tight.Add() = finding;
   }
   if (tight.empty()) return "";
-  return absl::StrCat("memory is tight; to make room (--make-room does it):\n",
-                      FindingsText(tight, TargetSpelling(response.config(), response.target()), false, terminal));
+  return absl::StrCat(
+      "memory is tight; to make room (",
+      asked ? "which this text has no place for, or which would bring another fault" : "--make-room does it", "):\n",
+      FindingsText(tight, TargetSpelling(response.config(), response.target()), false, terminal));
 }
 
 }  // namespace
@@ -169,7 +171,7 @@ int RunFix(Arguments args, Context& context) {
     context.out += ToJson(response.repair());
   } else if (!response.has_repair()) {
     absl::StrAppend(&context.err, context.terminal.Shown(name), ": nothing to repair\n",
-                    RoomOffered(response, context.terminal));
+                    RoomOffered(response, options.room, context.terminal));
   } else {
     const std::string before = path.empty() ? AsLines(request.arguments().values()) : request.file().text();
     const std::string after = path.empty() ? AsLines(response.repair().arguments()) : response.repair().text();

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/path.h"
 #include "resolver/base/yaml.h"
 #include "resolver/read/argparse.h"
 #include "resolver/read/yaml_scalar.h"
@@ -29,20 +30,6 @@ using Keys = absl::btree_map<std::string, Value>;
 absl::string_view Below(absl::string_view path) {
   const size_t at = path.rfind(kFolder);
   return at == absl::string_view::npos ? path : path.substr(at);
-}
-
-// "a/b/../c" is "a/c".
-std::string Normal(absl::string_view path) {
-  std::vector<absl::string_view> parts;
-  for (const absl::string_view part : absl::StrSplit(path, '/')) {
-    if (part == "." || (part.empty() && !parts.empty())) continue;
-    if (part == ".." && !parts.empty() && parts.back() != "..") {
-      parts.pop_back();
-    } else {
-      parts.push_back(part);
-    }
-  }
-  return absl::StrJoin(parts, "/");
 }
 
 std::string Joined(absl::string_view package, absl::string_view key) {
@@ -186,7 +173,7 @@ class Composer {
       }
       const std::string named =
           absl::StrCat(folder, where, where.empty() ? "" : "/", file, absl::EndsWith(file, ".yaml") ? "" : ".yaml");
-      Add(Normal(named), Joined(package, at == "_global_" ? "" : at), above, entry.line);
+      Add(PlainPath(named), Joined(package, at == "_global_" ? "" : at), above, entry.line);
     }
   }
 

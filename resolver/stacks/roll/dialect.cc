@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "resolver/base/integers.h"
+#include "resolver/base/path.h"
 #include "resolver/base/saturating.h"
 #include "resolver/stacks/layered_settings.h"
 #include "resolver/stacks/roll/checks.h"
@@ -352,7 +353,7 @@ ParseResult ParseRoll(absl::Span<const Argument> args, const Environment& env) {
   }
   // Hydra takes the folder from that of the script, which is examples.
   if (name.has_value() && folder.has_value()) {
-    settings.AddFile(absl::StrCat("examples/", absl::StripSuffix(*folder, "/"), "/", *name, ".yaml"));
+    settings.AddFile(JoinedPath("examples", absl::StrCat(*folder, "/", *name, ".yaml")));
   } else if (keys.empty()) {
     result.elsewhere = "in the file of --config_name";
   }

@@ -1,0 +1,15 @@
+// Names of files in settings and scripts, which nothing here opens.
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace flightplan {
+
+// `path` as it is meant in `folder`, in its plainest spelling: "a/b/../c.yaml" is "a/c.yaml". An absolute path stands
+// for itself; what leads above the first folder stays.
+std::string JoinedPath(absl::string_view folder, absl::string_view path);
+inline std::string PlainPath(absl::string_view path) { return JoinedPath("", path); }
+
+}  // namespace flightplan
