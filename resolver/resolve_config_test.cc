@@ -274,6 +274,17 @@ TEST(ResolveConfig, CompletesFullRecomputeThatTheCallerAsksFor) {
   EXPECT_EQ(method, "uniform");
 }
 
+TEST(ResolveConfig, CompletesAnOffloadThatTheCallerAsksFor) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  Pin("optimizer_cpu_offload", true, &request);
+  const v1::ResolveConfigResponse response = Resolved(request);
+  EXPECT_EQ(response.outcome(), v1::OUTCOME_RESOLVED);
+  EXPECT_EQ(Errors(response.findings()), std::set<std::string>());
+  // What the caller says against it stays, with the error.
+  Pin("use_precision_aware_optimizer", false, &request);
+  EXPECT_EQ(Resolved(request).outcome(), v1::OUTCOME_INFEASIBLE);
+}
+
 // Where the stack takes a decision back, memory is that of what is printed.
 TEST(ResolveConfig, WeighsMemoryOfWhatIsPrinted) {
   v1::ResolveConfigRequest request = Training("deepseek-v4-pro", "b300-sxm", 512, 4096, 1024);

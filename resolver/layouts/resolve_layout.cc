@@ -38,8 +38,13 @@ struct StagedPlan {
 
 std::pair<bool, int64_t> Plainness(const StagedPlan& plan) { return {LeavesNoRoom(plan.plan), plan.stages}; }
 
+double RankedWithMemory(const StagedPlan& plan) {
+  return plan.plan.step_us() * (1 + CautionsOf(plan.plan, /*memory=*/true).ratio());
+}
+
 // Of the plans that are as fast as the fastest the one with the fewest virtual stages, of those that leave room where
-// one does. Where that leaves none, the fastest of those that do and take no longer, whatever their stages count for.
+// one does. Where that leaves none, the one that ranks first with what its memory counts for; and before it the fastest
+// of those that leave room and take no longer, whatever their stages count for.
 StagedPlan& FewestStagesOfTheFastest(std::vector<StagedPlan>& plans) {
   double fastest_us = std::numeric_limits<double>::max();
   for (const StagedPlan& plan : plans) fastest_us = std::min(fastest_us, plan.RankedUs());
@@ -49,6 +54,10 @@ StagedPlan& FewestStagesOfTheFastest(std::vector<StagedPlan>& plans) {
     if (best == nullptr || Plainness(plan) < Plainness(*best)) best = &plan;
   }
   if (!LeavesNoRoom(best->plan)) return *best;
+  for (StagedPlan& plan : plans) {
+    const bool fuller = LeavesNoRoom(plan.plan);
+    if (fuller && RankedWithMemory(plan) < RankedWithMemory(*best) * (1 - kAsFastStages)) best = &plan;
+  }
   double least_us = best->plan.step_us();
   for (StagedPlan& plan : plans) {
     if (LeavesNoRoom(plan.plan) || plan.plan.step_us() > least_us) continue;
@@ -115,13 +124,14 @@ GivenKnobs WeighedKnobs(const ResolvedPlan& plan) {
     if (decision.rule_id == kExecutionDecision && decision.env_var.empty())
       knobs.emplace_back(decision.knob, decision.value);
   }
-  // Modules alone would leave open whether anything is computed again.
-  const auto has = [&](Knob knob) {
-    return std::any_of(knobs.begin(), knobs.end(), [&](const auto& given) { return given.first == knob; });
-  };
-  const bool decided = plan.decided.config.origin(K::recompute_granularity) == Origin::kDecided;
-  if (decided && has(K::recompute_modules) && !has(K::recompute_granularity)) {
-    knobs.emplace_back(K::recompute_granularity, plan.decided.config.Get(K::recompute_granularity));
+  // Modules alone would leave open whether anything is computed again, and a share whether any of it is on the host.
+  for (const auto& [part, whole] : {std::pair{K::recompute_modules, K::recompute_granularity},
+                                    {K::optimizer_offload_fraction, K::optimizer_cpu_offload}}) {
+    const auto has = [&](Knob knob) {
+      return std::any_of(knobs.begin(), knobs.end(), [&](const auto& given) { return given.first == knob; });
+    };
+    const bool decided = plan.decided.config.origin(whole) == Origin::kDecided;
+    if (decided && has(part) && !has(whole)) knobs.emplace_back(whole, plan.decided.config.Get(whole));
   }
   return knobs;
 }
@@ -144,14 +154,16 @@ GivenKnobs WithDecided(const ResolvedPlan& plan, absl::Span<const Knob> of, Give
   return knobs;
 }
 
-// Takes `tried` in the place of a plan with as many virtual stages, where it is faster and leaves as much room, or
-// `full`, where none need be left.
+// Takes `tried` in the place of a plan with as many virtual stages, where it ranks before it and leaves as much room,
+// or `full`, where none need be left.
 void TakeShared(const GivenKnobs& given, bool full, ResolvedPlan tried, StagedPlan* own) {
-  if (tried.step == nullptr || !Launchable(tried) || tried.step_us() >= own->plan.step_us()) return;
+  if (tried.step == nullptr || !Launchable(tried)) return;
+  const double caution = CautionOf(tried);
+  if (tried.step_us() * caution >= own->RankedUs()) return;
   if (!full && LeavesNoRoom(tried) && MostMemory(tried) > MostMemory(own->plan)) return;
   TellAsDecided(own->plan, given, &tried);
   own->plan = std::move(tried);
-  own->caution = CautionOf(own->plan);
+  own->caution = caution;
 }
 
 // How the best number of virtual stages is executed holds at the others, too, where their own gain was a little short
