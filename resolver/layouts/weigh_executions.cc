@@ -39,6 +39,15 @@ constexpr double kRounding = 1e-9;
 // is weighed; and what does not fit is given room, by recompute and offload alone.
 bool Plainest(const ResolvedPlan& plan) { return plan.intent.stage == Stage::kBringUp; }
 
+// A bring-up stays as it was decided. Not where its decisions were short of room, and a rule's own fix made it: the
+// forecast knows dearer and cheaper ways.
+bool StaysPlain(const ResolvedPlan& plan) {
+  const Decision* const recompute = FindDecision(plan.decided.decisions, K::recompute_granularity);
+  const bool by_rule = recompute != nullptr && recompute->basis == Basis::kRule && recompute->value.text() == "full" &&
+                       plan.decided.config.origin(K::recompute_granularity) == Origin::kDecided;
+  return Plainest(plan) && Launchable(plan) && !by_rule;
+}
+
 // Faster by more than `errors` half-widths of the difference, and than `worth` of the step; or nearly so.
 bool Gains(const StepForecast& plan, const StepForecast& other, double errors, double worth = kAsFast,
            double nearly = 0) {
@@ -98,7 +107,7 @@ bool KeepsDispatcher(const ResolvedPlan& plan) {
 }
 
 bool NothingToWeigh(const ResolvedPlan& plan) {
-  if (plan.step == nullptr || plan.intent.profile.has_value() || (KeepsDispatcher(plan) && Launchable(plan))) {
+  if (plan.step == nullptr || plan.intent.profile.has_value() || (KeepsDispatcher(plan) && StaysPlain(plan))) {
     return true;
   }
   return std::any_of(plan.run.findings.begin(), plan.run.findings.end(), [](const Finding& finding) {
@@ -239,7 +248,7 @@ absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSna
 absl::Status WeighSpace(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                         ExecutionSearch* search, ResolvedPlan* plan) {
   std::vector<Knob> weighed;
-  for (int round = 0; round < kMostRounds && !(Plainest(*plan) && Launchable(*plan)); ++round) {
+  for (int round = 0; round < kMostRounds && !StaysPlain(*plan); ++round) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(const bool changed, WeighOnce(intent, evidence, room, &weighed, search, plan));
     if (changed) continue;
     search->question.execution = search->all;

@@ -48,6 +48,8 @@ constexpr KnownQuestion kKnownQuestions[] = {
     {"deepseek-v2", "gb200-nvl16-or-partial", 32, 8192, 64, "flagscale", 4, 1, 1, 32, v1::STAGE_TUNE, true},
     {"grok-1", "h200-sxm", 128, 4096, 128, "megatron-lm", 8, 4, 0, 4, v1::STAGE_PRODUCTION, true},
     {"qwen3.5-397b-a17b", "gb200-nvl16-or-partial", 128, 4096, 256, "primus", 4, 4, 0, 4, v1::STAGE_PRODUCTION, false},
+    {"nemotron-3.5-lightning-30b-a3b", "a800-sxm-80gb", 1024, 16384, 2048, "nemo-rl", 1, 1, 0, 32, v1::STAGE_BRING_UP,
+     true},
     {"qwen3-235b-a22b", "gb200-nvl72", 512, 8192, 1024, "roll", 1, 1, 1, 32, v1::STAGE_PRODUCTION, true},
     {"qwen2-57b-a14b", "b200-sxm", 512, 16384, 1024, "nemo-rl", 1, 8, 0, 16, v1::STAGE_TUNE, true},
     {"ernie-4.5-300b-a47b", "a800-sxm-80gb", 64, 16384, 256, "loongforge", 1, 4, 0, 16, v1::STAGE_PRODUCTION, true},
