@@ -1,7 +1,10 @@
 // What mcore_adapter and ROLL's strategy check and change where they build Megatron-Core's configuration
 // (alibaba/ROLL@8eb27cc2 mcore_adapter/src/mcore_adapter/models/model_config.py).
 #include <algorithm>
+#include <optional>
+#include <vector>
 
+#include "resolver/base/integers.h"
 #include "resolver/rules/core/grid_util.h"
 #include "resolver/rules/core/packing_util.h"
 #include "resolver/rules/rule.h"
@@ -53,6 +56,16 @@ void LeaveOff(Editor& e) {
 void RouteManyExpertsInFp32(Editor& e) {
   const Facts& f = e.facts();
   if (f.num(K::num_moe_experts) >= kManyExperts && f.none(K::moe_router_dtype)) e.Set(K::moe_router_dtype, "fp32");
+}
+
+// Samples that every rank of one model's copies takes at once; 0: not known, or no whole number of copies.
+int64_t SamplesAtOnce(F f) {
+  const std::optional<int64_t> model = Product({std::max<int64_t>(1, f.num(K::tensor_model_parallel_size)),
+                                                std::max<int64_t>(1, f.num(K::pipeline_model_parallel_size)),
+                                                std::max<int64_t>(1, f.num(K::context_parallel_size))});
+  const std::optional<int64_t>& world = f.env().world_size;
+  if (!model.has_value() || !world.has_value() || *world < *model || *world % *model != 0) return 0;
+  return Product({*world / *model, f.num(K::micro_batch_size)}).value_or(0);
 }
 
 const Rule kRules[] = {
@@ -139,6 +152,26 @@ const Rule kRules[] = {
            return stages > 0 && SharedLayers(f) % stages != 0;
          },
      .needs = "all stages have as many layers, or pipeline_model_parallel_layout says who has which"},
+    {.id = "roll.whole-steps",
+     .area = "batch",
+     .at = {Phase::kSchedule, 1},
+     .source = "ROLL:roll/distributed/strategy/megatron_strategy.py:1289",
+     .reads = {K::global_batch_size, K::micro_batch_size, K::tensor_model_parallel_size,
+               K::pipeline_model_parallel_size, K::context_parallel_size},
+     .reads_env = {"world_size"},
+     .when =
+         [](F f) {
+           const int64_t at_once = SamplesAtOnce(f);
+           return at_once > 0 && f.num(K::global_batch_size) > 0 && !Divisible(f.num(K::global_batch_size), at_once);
+         },
+     .needs =
+         "ROLL has no global batch but gradient_accumulation_steps: it must be a multiple of the micro batch times "
+         "the data parallel size",
+     .fix = [](F f) -> std::vector<Patch> {
+       const std::optional<int64_t> up = NextMultiple(f.num(K::global_batch_size), SamplesAtOnce(f));
+       if (!up.has_value()) return {};
+       return {{Assign(K::global_batch_size, *up)}};
+     }},
 };
 
 }  // namespace
