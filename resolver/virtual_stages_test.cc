@@ -176,6 +176,7 @@ TEST(VirtualStages, AreSearchedWithoutATensorParallelSize) {
   request.mutable_layout()->set_micro_batch_size(2);
   request.mutable_workload()->set_seq_length(2048);
   Pin("optimizer_cpu_offload", true, &request);
+  Pin("use_precision_aware_optimizer", false, &request);
   Pin("recompute_granularity", "selective", &request);
   EXPECT_EQ(Resolved(request).outcome(), v1::OUTCOME_INFEASIBLE);
 }

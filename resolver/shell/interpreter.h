@@ -16,10 +16,11 @@ namespace flightplan {
 
 // A command, behind its assignments and without its redirections.
 struct ShellCommand {
-  WordSpan words;
+  WordSpan words;            // of a builtin none: it is followed here
   TracedText here_document;  // of <<EOF, as it stands in the script; empty: none
-  // Of `cat > FILE <<EOF` and `tee FILE <<EOF` that are reached: the file, and of a YAML what a run writes there.
-  TracedText file, written;
+  TracedText file;           // YAML that its output goes to; empty: none
+  // What a run writes there, of `cat > FILE <<EOF` and `tee FILE <<EOF` that are reached; nothing: only a run knows.
+  std::optional<TracedText> written;
   bool append = false;
 };
 

@@ -78,6 +78,16 @@ std::optional<std::string> AsSettings(const TracedText& written) {
   return text;
 }
 
+// Commands that leave the files that they name as they are; a program that is launched does, too.
+bool OnlyReads(WordSpan words) {
+  static constexpr absl::string_view kReaders[] = {"cat",  "echo", "ls",   "chmod", "mkdir",
+                                                   "head", "tail", "grep", "tee"};
+  const absl::string_view program = words[0].value.text;
+  const auto is_python = [](const ShellWord& word) { return absl::EndsWith(word.value.text, ".py"); };
+  return std::find(std::begin(kReaders), std::end(kReaders), program) != std::end(kReaders) ||
+         std::any_of(words.begin(), words.end(), is_python);
+}
+
 class Reader {
  public:
   Reader(const EnvVars& given, const SourcedFiles& files, bool every_branch, ShellLaunch* out)
@@ -105,13 +115,18 @@ class Reader {
 
   void Follow(const ShellCommand& command) {
     TakeWritten(command);
-    if (!FollowShell(command)) TakeLaunch(command.words);
+    if (!command.words.empty() && !FollowShell(command)) TakeLaunch(command.words);
   }
 
+  // What another command may have changed is not known any more.
   void TakeWritten(const ShellCommand& command) {
-    if (command.written.text.empty() || command.file.unknown()) return;
+    if (!out_.written_files.empty() && !command.words.empty() && !OnlyReads(command.words)) {
+      for (const ShellWord& word : command.words.subspan(1)) out_.written_files.erase(PlainPath(word.value.text));
+    }
+    if (command.file.text.empty() || command.file.unknown()) return;
     const std::string name = PlainPath(command.file.text);
-    const std::optional<std::string> text = AsSettings(command.written);
+    const std::optional<std::string> text =
+        command.written.has_value() ? AsSettings(*command.written) : std::optional<std::string>();
     if (!text.has_value() || written_bytes_ + text->size() > kMaxScriptBytes) {
       out_.written_files.erase(name);
       return;

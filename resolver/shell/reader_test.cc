@@ -329,6 +329,8 @@ TEST(ShellReader, KeepsTheSettingsThatAScriptWrites) {
   EXPECT_EQ(written("cat <<'EOF' >a.yml\ntp: $TP\nEOF"), (Files{{"a.yml", "tp: $TP\n"}}));
   EXPECT_EQ(written("cat <<-EOF > a.yaml\na: 1\n\tEOF\ncat >> a.yaml <<EOF\nb: $TP\nEOF"),
             (Files{{"a.yaml", "a: 1\nb: 4\n"}}));
+  EXPECT_EQ(written("cat > a.yaml <<EOF\na: 1\nEOF\ncat a.yaml\nchmod 600 a.yaml\npython y.py --f a.yaml"),
+            (Files{{"a.yaml", "a: 1\n"}}));
   EXPECT_EQ(written("tee a.yaml > /dev/null <<EOF\na: $TP\nEOF"), (Files{{"a.yaml", "a: 4\n"}}));
   for (const char* script : {
            "cat > $DIR/a.yaml <<EOF\na: 1\nEOF",                        // nobody knows where
@@ -338,6 +340,9 @@ TEST(ShellReader, KeepsTheSettingsThatAScriptWrites) {
            "cat b > a.yaml <<EOF\na: 1\nEOF",                           // another file
            "if [ $(x) = 1 ]; then\ncat > a.yaml <<EOF\na: 1\nEOF\nfi",  // only a run knows whether
            "echo > a.yaml; cat <<EOF\na: 1\nEOF",
+           "cat > a.yaml <<EOF\na: 1\nEOF\nsed -i s/1/2/ ./a.yaml",
+           "cat > a.yaml <<EOF\na: 1\nEOF\necho 'b: 2' >> a.yaml",
+           "cat > a.yaml <<EOF\na: 1\nEOF\nif [ $(x) = 1 ]; then\ncat > a.yaml <<EOF\na: 2\nEOF\nfi",
        }) {
     EXPECT_EQ(written(script), Files()) << script;
   }

@@ -3,7 +3,9 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/base/work.h"
 #include "resolver/shell/arguments.h"
 #include "resolver/shell/interpreter.h"
 #include "resolver/shell/raw.h"
@@ -80,24 +82,29 @@ ShellInterpreter::Words ShellInterpreter::ReadWords(ShellScanner* scanner) {
 
 namespace {
 
-// What `cat > FILE <<EOF` and `tee FILE <<EOF` write, of settings: nothing else is read of a file, and what only a run
-// would know of one is noted.
+constexpr size_t kMostSettings = kMaxExpandedBytes / 2;  // a longer here-document is not read
+
+// The YAML that the command writes, and of which text. Nothing else is read of a file, and what only a run would know
+// of this one is noted.
 void TakeWritten(const ShellScanner::HereText& document, const std::optional<ShellScanner::Output>& output,
-                 ShellScanner* scanner, ShellCommand* command) {
+                 bool reached, ShellScanner* scanner, ShellCommand* command) {
   const WordSpan words = command->words;
   const std::string& program = words[0].value.text;
-  if (document.text.text.empty()) return;
-  if (program == "cat" && output.has_value() && (words.size() == 1 || words[1].value.text == "-")) {
-    command->file = scanner->FileOf(*output);
-    command->append = output->append;
-  } else if (program == "tee" && words.size() > 1) {
+  const bool tee = program == "tee" && words.size() > 1;
+  if (tee) {
     command->file = words.back().value;
     command->append = words.size() > 2 && words[1].value.text == "-a";
-  } else {
-    return;
+  } else if (output.has_value()) {
+    command->file = scanner->SettingsFileOf(*output);
+    command->append = output->append;
   }
   const std::string& name = command->file.text;
-  if (absl::EndsWith(name, ".yaml") || absl::EndsWith(name, ".yml")) command->written = scanner->Expanded(document);
+  if (!absl::EndsWith(name, ".yaml") && !absl::EndsWith(name, ".yml")) command->file = {};
+  const bool copies = tee || (program == "cat" && (words.size() == 1 || words[1].value.text == "-"));
+  const size_t size = document.text.text.size();
+  if (command->file.text.empty() || !copies || !reached || size == 0 || size > kMostSettings) return;
+  Work::Spend(4 * size);
+  command->written = scanner->Expanded(document);
 }
 
 }  // namespace
@@ -129,7 +136,10 @@ ShellInterpreter::Status ShellInterpreter::ReadSimple(ShellScanner* scanner, Mod
     return true;
   }
   for (const std::string& variable : assigned) state_.Export(variable);
-  if (const Builtin builtin = FindBuiltin(name); builtin != nullptr) return (this->*builtin)(words, mode);
+  if (const Builtin builtin = FindBuiltin(name); builtin != nullptr) {
+    if (output.has_value()) sink_({.file = scanner->SettingsFileOf(*output)});
+    return (this->*builtin)(words, mode);
+  }
   const auto function = functions_.find(name);
   if (function != functions_.end() && !words[0].value.unknown()) {
     Call(function->second, words, mode);
@@ -139,8 +149,10 @@ ShellInterpreter::Status ShellInterpreter::ReadSimple(ShellScanner* scanner, Mod
     if (scanner->Peek() == '\n') {  // a here-document's text follows the line
       scanner->SkipLine();
       ShellScanner::HereText document = scanner->TakeHereDocument();
-      if (mode != Mode::kDoubtful) TakeWritten(document, output, scanner, &command);
+      TakeWritten(document, output, mode != Mode::kDoubtful, scanner, &command);
       command.here_document = std::move(document.text);
+    } else {
+      TakeWritten({}, output, mode != Mode::kDoubtful, scanner, &command);
     }
     sink_(command);
   }

@@ -111,7 +111,7 @@ bool ShellScanner::SkipRedirection() {
   at_ = EndOfBlanks(script_.text, at_);
   const size_t begin = at_;
   at_ = EndOfWord(script_.text, at_);
-  if (output && !absl::StartsWith(text, ">&")) output_ = {begin, append};
+  if (output && !absl::StartsWith(text, ">&")) output_ = {begin, at_, append};
   for (const char c : script_.text.substr(begin, at_ - begin)) {
     const bool quote = c == '\'' || c == '"' || c == '\\';
     if (!quote) document.delimiter += c;
@@ -125,8 +125,10 @@ ShellScanner::HereText ShellScanner::TakeHereDocument() { return std::exchange(h
 
 std::optional<ShellScanner::Output> ShellScanner::TakeOutput() { return std::exchange(output_, std::nullopt); }
 
-TracedText ShellScanner::FileOf(const Output& output) {
-  const size_t before = std::exchange(at_, output.at);
+TracedText ShellScanner::SettingsFileOf(const Output& output) {
+  const absl::string_view word = absl::string_view(script_.text).substr(output.begin, output.end - output.begin);
+  if (!absl::StrContains(word, ".y")) return {};
+  const size_t before = std::exchange(at_, output.begin);
   TracedText file = ReadJoined();
   at_ = before;
   return file;

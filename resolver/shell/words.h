@@ -50,11 +50,12 @@ class ShellScanner {
   HereText TakeHereDocument();
   TracedText Expanded(const HereText& document);
   struct Output {
-    size_t at = 0;  // of the file's word
+    size_t begin = 0, end = 0;  // of the file's word
     bool append = false;
   };
   std::optional<Output> TakeOutput();
-  TracedText FileOf(const Output& output);
+  // Unknown is the name of what is surely no YAML, too.
+  TracedText SettingsFileOf(const Output& output);
 
   // The fields of the word at the current place, which unquoted values split; a stray parenthesis is skipped.
   ShellWords ReadWord();
