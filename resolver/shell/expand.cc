@@ -112,28 +112,6 @@ TracedText ShellScanner::Within(size_t begin, size_t end) {
   return JoinWords(fields.Take());
 }
 
-// As between double quotes, which are text there.
-TracedText ShellScanner::Expanded(const HereText& document) {
-  if (document.as_written) return document.text;
-  ShellScanner inner(&document.text, &state_);
-  inner.depth_ = depth_ + 1;
-  Fields fields(document.text.FirstOffset(-1));
-  fields.Quoted();
-  while (!inner.Done() && !TooLong(fields)) {
-    const char c = inner.Peek(), next = inner.Peek(1);
-    if (c == '$' || c == '`') {
-      inner.Expand(&fields, Splitting::kNever);
-    } else if (c == '\\' && next == '\n') {
-      inner.Step(2);
-    } else {
-      if (c == '\\' && (next == '$' || next == '`' || next == '\\')) inner.Step();
-      fields.Char(inner.Peek(), inner.Offset());
-      inner.Step();
-    }
-  }
-  return JoinWords(fields.Take());
-}
-
 std::optional<int64_t> ShellScanner::Evaluate(const TracedText& expression) {
   if (expression.unknown()) return std::nullopt;
   Work::Spend(32 * expression.text.size());  // every byte is met on the way down through the operators

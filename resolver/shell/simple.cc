@@ -86,11 +86,11 @@ constexpr size_t kMostSettings = kMaxExpandedBytes / 2;  // a longer here-docume
 
 // The YAML that the command writes, and of which text. Nothing else is read of a file, and what only a run would know
 // of this one is noted.
-void TakeWritten(const ShellScanner::HereText& document, const std::optional<ShellScanner::Output>& output,
-                 bool reached, ShellScanner* scanner, ShellCommand* command) {
+void NoteOutput(const ShellScanner::HereText& document, const std::optional<ShellScanner::Output>& output, bool reached,
+                ShellScanner* scanner, ShellCommand* command) {
   const WordSpan words = command->words;
   const std::string& program = words[0].value.text;
-  const bool tee = program == "tee" && words.size() > 1;
+  const bool tee = program == "tee" && words.size() > 1 && IsSettingsFile(words.back().value.text);
   if (tee) {
     command->file = words.back().value;
     command->append = words.size() > 2 && words[1].value.text == "-a";
@@ -98,8 +98,6 @@ void TakeWritten(const ShellScanner::HereText& document, const std::optional<She
     command->file = scanner->SettingsFileOf(*output);
     command->append = output->append;
   }
-  const std::string& name = command->file.text;
-  if (!absl::EndsWith(name, ".yaml") && !absl::EndsWith(name, ".yml")) command->file = {};
   const bool copies = tee || (program == "cat" && (words.size() == 1 || words[1].value.text == "-"));
   const size_t size = document.text.text.size();
   if (command->file.text.empty() || !copies || !reached || size == 0 || size > kMostSettings) return;
@@ -144,16 +142,14 @@ ShellInterpreter::Status ShellInterpreter::ReadSimple(ShellScanner* scanner, Mod
   if (function != functions_.end() && !words[0].value.unknown()) {
     Call(function->second, words, mode);
   } else {
-    ShellCommand command;
-    command.words = words;
+    ShellScanner::HereText document;
     if (scanner->Peek() == '\n') {  // a here-document's text follows the line
       scanner->SkipLine();
-      ShellScanner::HereText document = scanner->TakeHereDocument();
-      TakeWritten(document, output, mode != Mode::kDoubtful, scanner, &command);
-      command.here_document = std::move(document.text);
-    } else {
-      TakeWritten({}, output, mode != Mode::kDoubtful, scanner, &command);
+      document = scanner->TakeHereDocument();
     }
+    ShellCommand command{.words = words};
+    NoteOutput(document, output, mode != Mode::kDoubtful, scanner, &command);
+    command.here_document = std::move(document.text);
     sink_(command);
   }
   ran_ = true;

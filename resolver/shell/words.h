@@ -15,6 +15,9 @@
 
 namespace flightplan {
 
+// Of the files that a script writes, those are read that have the ending of YAML.
+bool IsSettingsFile(absl::string_view name);
+
 // Reads one script, or the text of a script inside a script, from front to back.
 class ShellScanner {
  public:
@@ -54,8 +57,7 @@ class ShellScanner {
     bool append = false;
   };
   std::optional<Output> TakeOutput();
-  // Unknown is the name of what is surely no YAML, too.
-  TracedText SettingsFileOf(const Output& output);
+  TracedText SettingsFileOf(const Output& output);  // its name; empty: of something else
 
   // The fields of the word at the current place, which unquoted values split; a stray parenthesis is skipped.
   ShellWords ReadWord();

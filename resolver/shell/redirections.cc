@@ -1,0 +1,98 @@
+// Redirections of a command: where its output goes, and the here-documents that stand behind its line.
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "resolver/shell/fields.h"
+#include "resolver/shell/raw.h"
+#include "resolver/shell/words.h"
+
+namespace flightplan {
+
+bool IsSettingsFile(absl::string_view name) { return absl::EndsWith(name, ".yaml") || absl::EndsWith(name, ".yml"); }
+
+void ShellScanner::SkipLine() {
+  ++at_;
+  for (const HereDocument& document : std::exchange(announced_, {})) {
+    const size_t begin = at_;
+    size_t end = at_;
+    for (bool closed = false; !Done() && !closed;) {
+      end = at_;
+      const size_t newline = std::min(script_.text.find('\n', at_), script_.text.size());
+      absl::string_view line = absl::string_view(script_.text).substr(at_, newline - at_);
+      if (document.strip_tabs) line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
+      if (absl::EndsWith(line, "\r")) line.remove_suffix(1);
+      closed = line == document.delimiter;
+      at_ = std::min(newline + 1, script_.text.size());
+      if (!closed) end = at_;
+    }
+    here_document_ = {Raw(begin, end), document.quoted};
+  }
+}
+
+bool ShellScanner::SkipRedirection() {
+  const size_t at = EndOfDigits(script_.text, at_);
+  const absl::string_view text = absl::string_view(script_.text).substr(at);
+  const bool both = at == at_ && absl::StartsWith(text, "&>");
+  if (!both && !absl::StartsWith(text, "<") && !absl::StartsWith(text, ">")) return false;
+  const bool here = absl::StartsWith(text, "<<") && !absl::StartsWith(text, "<<<");
+  const absl::string_view descriptor = absl::string_view(script_.text).substr(at_, at - at_);
+  const bool output = absl::StartsWith(text, ">") && (descriptor.empty() || descriptor == "1");
+  const bool append = absl::StartsWith(text, ">>");
+  at_ = at;
+  for (size_t i = 0; i < 3 && (Peek() == '<' || Peek() == '>' || (Peek() == '&' && (i > 0 || both))); ++i) ++at_;
+  HereDocument document;
+  document.strip_tabs = here && Take("-");
+  if (Peek() == '|') ++at_;
+  if (Peek() == '(') {  // <( command )
+    at_ = EndOfBrackets(script_.text, at_, ')');
+    return true;
+  }
+  at_ = EndOfBlanks(script_.text, at_);
+  const size_t begin = at_;
+  at_ = EndOfWord(script_.text, at_);
+  if (output && !absl::StartsWith(text, ">&")) output_ = {begin, at_, append};
+  for (const char c : script_.text.substr(begin, at_ - begin)) {
+    const bool quote = c == '\'' || c == '"' || c == '\\';
+    if (!quote) document.delimiter += c;
+    document.quoted = document.quoted || quote;
+  }
+  if (here && !document.delimiter.empty() && announced_.size() < 8) announced_.push_back(std::move(document));
+  return true;
+}
+
+ShellScanner::HereText ShellScanner::TakeHereDocument() { return std::exchange(here_document_, {}); }
+
+std::optional<ShellScanner::Output> ShellScanner::TakeOutput() { return std::exchange(output_, std::nullopt); }
+
+TracedText ShellScanner::SettingsFileOf(const Output& output) {
+  const absl::string_view word = absl::string_view(script_.text).substr(output.begin, output.end - output.begin);
+  if (!absl::StrContains(word, ".y")) return {};  // most are logs
+  const size_t before = std::exchange(at_, output.begin);
+  TracedText file = ReadJoined();
+  at_ = before;
+  return IsSettingsFile(file.text) ? file : TracedText();
+}
+
+// As between double quotes, which are text there.
+TracedText ShellScanner::Expanded(const HereText& document) {
+  if (document.as_written) return document.text;
+  ShellScanner inner(&document.text, &state_);
+  inner.depth_ = depth_ + 1;
+  Fields fields(document.text.FirstOffset(-1));
+  fields.Quoted();
+  while (!inner.Done() && !TooLong(fields)) {
+    const char c = inner.Peek(), next = inner.Peek(1);
+    if (c == '$' || c == '`') {
+      inner.Expand(&fields, Splitting::kNever);
+    } else if (c == '\\' && next == '\n') {
+      inner.Step(2);
+    } else {
+      if (c == '\\' && (next == '$' || next == '`' || next == '\\')) inner.Step();
+      fields.Char(inner.Peek(), inner.Offset());
+      inner.Step();
+    }
+  }
+  return JoinWords(fields.Take());
+}
+
+}  // namespace flightplan
