@@ -56,6 +56,10 @@ bool RecomputesWithinOverlap(const Config& config) {
 
 }  // namespace
 
+Knob GraphModulesKnob(const Config& config) {
+  return config.origin(K::cuda_graph_modules) != Origin::kAbsent ? K::cuda_graph_modules : K::cuda_graph_scope;
+}
+
 Config With(Config config, const KnobChanges& changes) {
   for (const auto& [knob, value] : changes) config.Set(knob, value, Origin::kDecided);
   return config;

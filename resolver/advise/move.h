@@ -44,6 +44,9 @@ KnobChanges WithPrecisionRecipe(KnobChanges changes, const Config& config, const
 
 Config With(Config config, const KnobChanges& changes);
 
+// The knob that names what graphs capture: cuda_graph_modules, or what older releases have.
+Knob GraphModulesKnob(const Config& config);
+
 // "fp8=hybrid, fp8_recipe=blockwise"
 std::string TextOf(const KnobChanges& changes);
 

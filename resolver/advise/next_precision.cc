@@ -43,14 +43,13 @@ KnobChanges ChangesTo(const Fp8Recipe& recipe, const Config& config) {
   return changes;
 }
 
-// Shorter passes make graphs worth more, which are decided anew with the FP8. False: nobody could take them.
+// Shorter passes make graphs worth more, which are decided anew with the FP8.
 bool LeavesOutGraphs(const Config& config) {
   return config.origin(K::cuda_graph_impl) == Origin::kDecided && config.Get(K::cuda_graph_impl).text() == "none";
 }
 KnobChanges WithGraphs(KnobChanges changes, const Config& config) {
-  const bool modules = config.origin(K::cuda_graph_modules) != Origin::kAbsent;
   changes.emplace_back(K::cuda_graph_impl, Value("transformer_engine"));
-  changes.emplace_back(modules ? K::cuda_graph_modules : K::cuda_graph_scope, Value(Value::List{Value("attn")}));
+  changes.emplace_back(GraphModulesKnob(config), Value(Value::List{Value("attn")}));
   return changes;
 }
 

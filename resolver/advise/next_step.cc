@@ -86,9 +86,7 @@ class Moves {
       // Beside EP overlap attention's graphs were seen to spoil gradients (field.graphed-attention-ep-overlap).
       if (!on(K::overlap_moe_expert_parallel_comm)) modules.emplace_back("attn");
       if (intent_.model.is_moe()) modules.insert(modules.end(), {Value("moe_router"), Value("moe_preprocess")});
-      const Knob scope =
-          c_.origin(K::cuda_graph_modules) != Origin::kAbsent ? K::cuda_graph_modules : K::cuda_graph_scope;
-      Try({{K::cuda_graph_impl, Value("transformer_engine")}, {scope, Value(std::move(modules))}});
+      Try({{K::cuda_graph_impl, Value("transformer_engine")}, {GraphModulesKnob(c_), Value(std::move(modules))}});
     }
     LargerMicroBatch();
   }

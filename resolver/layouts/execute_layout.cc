@@ -29,8 +29,6 @@ constexpr double kPromise = 1.1;
 // such steps.
 constexpr double kWorthABackend = kAsFast / 2;
 
-double RankedUs(const ResolvedPlan& plan) { return plan.step_us() * (1 + CautionsOf(plan, /*memory=*/true).ratio()); }
-
 // Whether the other leaves less room, and is not faster by what that counts for.
 bool CostsMoreRoom(const ResolvedPlan& plan, const ResolvedPlan& other) {
   const auto ratio = [](const Caution* caution) { return caution == nullptr ? 0 : caution->ratio; };

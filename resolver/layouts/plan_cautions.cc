@@ -22,4 +22,6 @@ Cautions CautionsOf(const ResolvedPlan& plan, bool memory) {
   return CautionsOf({c.tp, c.pp, c.vpp, c.cp, c.ep, c.etp, c.micro_batch_size}, c, context);
 }
 
+double RankedUs(const ResolvedPlan& plan) { return plan.step_us() * (1 + CautionsOf(plan, /*memory=*/true).ratio()); }
+
 }  // namespace flightplan

@@ -19,4 +19,7 @@ inline bool LeavesNoRoom(const ResolvedPlan& plan) { return MemoryCautionOf(plan
 // Of a plan that has a step. `memory`: whether it counts, too.
 Cautions CautionsOf(const ResolvedPlan& plan, bool memory);
 
+// What its step counts for with all of its cautions.
+double RankedUs(const ResolvedPlan& plan);
+
 }  // namespace flightplan

@@ -38,10 +38,6 @@ struct StagedPlan {
 
 std::pair<bool, int64_t> Plainness(const StagedPlan& plan) { return {LeavesNoRoom(plan.plan), plan.stages}; }
 
-double RankedWithMemory(const StagedPlan& plan) {
-  return plan.plan.step_us() * (1 + CautionsOf(plan.plan, /*memory=*/true).ratio());
-}
-
 // Of the plans that are as fast as the fastest the one with the fewest virtual stages, of those that leave room where
 // one does. Where that leaves none, the one that ranks first with what its memory counts for; and before it the fastest
 // of those that leave room and take no longer, whatever their stages count for.
@@ -55,8 +51,8 @@ StagedPlan& FewestStagesOfTheFastest(std::vector<StagedPlan>& plans) {
   }
   if (!LeavesNoRoom(best->plan)) return *best;
   for (StagedPlan& plan : plans) {
-    const bool fuller = LeavesNoRoom(plan.plan);
-    if (fuller && RankedWithMemory(plan) < RankedWithMemory(*best) * (1 - kAsFastStages)) best = &plan;
+    if (!LeavesNoRoom(plan.plan)) continue;
+    if (RankedUs(plan.plan) < RankedUs(best->plan) * (1 - kAsFastStages)) best = &plan;
   }
   double least_us = best->plan.step_us();
   for (StagedPlan& plan : plans) {

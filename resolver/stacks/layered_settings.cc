@@ -207,9 +207,7 @@ void LayeredSettings::AddMap(YamlNode map) { Merge(std::move(map), &root_); }
 void LayeredSettings::AddFile(const std::string& path) {
   auto found = env_.model_files.find(path);
   // What the launch writes itself is known by its plain name.
-  if (found == env_.model_files.end()) {
-    found = env_.model_files.find(PlainPath(path));
-  }
+  if (found == env_.model_files.end()) found = env_.model_files.find(PlainPath(path));
   if (found != env_.model_files.end()) {
     int files_left = kMostFiles;
     return AddMap(Load(path, found->second, FolderOf(path), false, &files_left));

@@ -60,11 +60,8 @@ void RouteManyExpertsInFp32(Editor& e) {
 
 // Samples that every rank of one model's copies takes at once; 0: not known, or no whole number of copies.
 int64_t SamplesAtOnce(F f) {
-  const std::optional<int64_t> model = Product({std::max<int64_t>(1, f.num(K::tensor_model_parallel_size)),
-                                                std::max<int64_t>(1, f.num(K::pipeline_model_parallel_size)),
-                                                std::max<int64_t>(1, f.num(K::context_parallel_size))});
-  const std::optional<int64_t>& world = f.env().world_size;
-  if (!model.has_value() || !world.has_value() || *world < *model || *world % *model != 0) return 0;
+  const std::optional<int64_t> model = DenseSize(f), world = WorldSize(f);
+  if (!model.has_value() || *model <= 0 || !world.has_value() || !Divisible(*world, *model)) return 0;
   return Product({*world / *model, f.num(K::micro_batch_size)}).value_or(0);
 }
 
