@@ -15,6 +15,7 @@
 #include "resolver/layouts/plan_cautions.h"
 #include "resolver/layouts/search_work.h"
 #include "resolver/layouts/virtual_stages.h"
+#include "resolver/layouts/weigh_executions.h"
 #include "resolver/pipeline/resolve.h"
 
 namespace flightplan {
@@ -206,7 +207,7 @@ void SayStages(const char* why, ResolvedPlan* plan) {
   decision->value = plan->run.config.Get(K::virtual_pipeline_model_parallel_size);
 }
 
-absl::StatusOr<ResolvedPlan> Resolved(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
+absl::StatusOr<ResolvedPlan> Searched(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
   const bool bring_up = intent.stage == Stage::kBringUp;
   if (bring_up) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plain, ExecuteLayout(intent, evidence));
@@ -242,6 +243,15 @@ absl::StatusOr<ResolvedPlan> Resolved(const NormalizedIntent& intent, const Evid
   if (bring_up) SayStages(kNoPlainPipeline, &best);
   best.intent.layout = intent.layout;
   return best;
+}
+
+// With numbers of virtual stages that fit beside LoongForge's recompute within the overlap alone.
+absl::StatusOr<ResolvedPlan> Resolved(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
+  absl::StatusOr<ResolvedPlan> plan = Searched(intent, evidence);
+  if (!plan.ok() || !VirtualStagesAreOpen(intent) || !RecomputeWithinOverlapIsOpen(intent, *plan)) return plan;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan within, Searched(WithOverlap(intent), evidence));
+  TakeWithinOverlap(std::move(within), /*room=*/0, &*plan);
+  return plan;
 }
 
 }  // namespace

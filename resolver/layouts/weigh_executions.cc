@@ -258,16 +258,6 @@ absl::Status WeighSpace(const NormalizedIntent& intent, const EvidenceSnapshot& 
   return absl::OkStatus();
 }
 
-// LoongForge computes parts of a layer again within the schedule of its EP overlap. Such recompute hangs on the
-// overlap, so that no space of one beside the other holds it. `own`: as the plan is executed.
-bool RecomputeWithinOverlapIsOpen(const NormalizedIntent& intent, const ResolvedPlan& plan, const Candidate& own) {
-  constexpr Knob kOverlap = K::overlap_moe_expert_parallel_comm;
-  const bool roomy = Launchable(plan) && own.recompute == RecomputeMode::kNone && own.optimizer_offload == 0;
-  return StackOf(intent.env).fork && own.ep > 1 && !roomy && (own.recompute_modules & kDropWithinOverlap) == 0 &&
-         plan.decided.config.origin(kOverlap) != Origin::kAbsent && !PinOf(intent, kOverlap).has_value() &&
-         !PinOf(intent, K::recompute_granularity).has_value() && !Settled(plan, kOverlap) && !Plainest(plan);
-}
-
 // The knobs in which the candidate is executed otherwise than the plan, apart from `knob` itself.
 GivenKnobs ChangesBeside(Knob knob, const Candidate& candidate, const ResolvedPlan& plan) {
   const Config& config = plan.decided.config;
@@ -278,6 +268,28 @@ GivenKnobs ChangesBeside(Knob knob, const Candidate& candidate, const ResolvedPl
 }
 
 }  // namespace
+
+bool RecomputeWithinOverlapIsOpen(const NormalizedIntent& intent, const ResolvedPlan& plan) {
+  constexpr Knob kOverlap = K::overlap_moe_expert_parallel_comm;
+  const Config& config = plan.decided.config;
+  if (!StackOf(intent.env).fork || plan.step == nullptr || config.origin(kOverlap) == Origin::kAbsent) return false;
+  if (PinOf(intent, kOverlap).has_value() || PinOf(intent, K::recompute_granularity).has_value()) return false;
+  const Candidate own = CandidateOf(config, plan.env, plan.step->model.shape(), plan.step->stages);
+  const bool roomy = Launchable(plan) && own.recompute == RecomputeMode::kNone && own.optimizer_offload == 0;
+  return own.ep > 1 && !roomy && (own.recompute_modules & kDropWithinOverlap) == 0 && !Settled(plan, kOverlap) &&
+         !Plainest(plan);
+}
+
+NormalizedIntent WithOverlap(NormalizedIntent intent) {
+  GiveKnobs({{K::overlap_moe_expert_parallel_comm, Value(true)}}, &intent);
+  return intent;
+}
+
+void TakeWithinOverlap(ResolvedPlan&& tried, double room, ResolvedPlan* plan) {
+  constexpr Knob kOverlap = K::overlap_moe_expert_parallel_comm;
+  const double errors = NeedsAb(*plan, kOverlap) ? kErrorsOfAnAb : 0;
+  if (BetterExecuted(*plan, tried, room, errors)) TakeExecution({{kOverlap, Value(true)}}, std::move(tried), plan);
+}
 
 bool MakeRoomForPair(const ResolvedPlan& plan, AbSuggestion* ab) {
   const bool weighed = ab->knob == K::overlap_moe_expert_parallel_comm || ab->knob == K::cuda_graph_impl;
@@ -299,17 +311,13 @@ bool MakeRoomForPair(const ResolvedPlan& plan, AbSuggestion* ab) {
 absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                              ExecutionSearch* search, ResolvedPlan* plan) {
   FLIGHTPLAN_RETURN_IF_ERROR(WeighSpace(intent, evidence, room, search, plan));
-  if (!RecomputeWithinOverlapIsOpen(intent, *plan, search->base)) return absl::OkStatus();
-  const GivenKnobs given = {{K::overlap_moe_expert_parallel_comm, Value(true)}};
-  NormalizedIntent asked = intent;
-  GiveKnobs(given, &asked);
+  if (!RecomputeWithinOverlapIsOpen(intent, *plan)) return absl::OkStatus();
+  const NormalizedIntent asked = WithOverlap(intent);
   FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(asked, evidence));
   if (NothingToWeigh(tried)) return absl::OkStatus();
   ExecutionSearch within;
   FLIGHTPLAN_RETURN_IF_ERROR(WeighSpace(asked, evidence, room, &within, &tried));
-  const double errors = NeedsAb(*plan, K::overlap_moe_expert_parallel_comm) ? kErrorsOfAnAb : 0;
-  if (!BetterExecuted(*plan, tried, within.Room(), errors)) return absl::OkStatus();
-  TakeExecution(given, std::move(tried), plan);
+  TakeWithinOverlap(std::move(tried), within.Room(), plan);
   PrepareExecutions(*plan, room, search);
   return absl::OkStatus();
 }

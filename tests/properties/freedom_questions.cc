@@ -53,6 +53,8 @@ constexpr KnownQuestion kKnownQuestions[] = {
     {"qwen3-235b-a22b", "gb200-nvl72", 512, 8192, 1024, "roll", 1, 1, 1, 32, v1::STAGE_PRODUCTION, true},
     {"qwen2-57b-a14b", "b200-sxm", 512, 16384, 1024, "nemo-rl", 1, 8, 0, 16, v1::STAGE_TUNE, true},
     {"ernie-4.5-300b-a47b", "a800-sxm-80gb", 64, 16384, 256, "loongforge", 1, 4, 0, 16, v1::STAGE_PRODUCTION, true},
+    {"qwen3.5-397b-a17b", "h20-sxm-96gb", 256, 16384, 1024, "loongforge", 2, 2, 0, 32, v1::STAGE_PRODUCTION, false},
+    {"deepseek-v2", "h200-sxm", 32, 8192, 32, "loongforge", 1, 2, 0, 16, v1::STAGE_TUNE, false},
 };
 
 v1::ResolveConfigRequest RequestOf(const KnownQuestion& known) {
