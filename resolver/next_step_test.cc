@@ -297,6 +297,18 @@ TEST(NextStep, ToFp8KeepsGraphsOffWhereTheyWouldTakeTheRoom) {
   EXPECT_LT(after.estimate().step_time_us().value(), 0.8 * before.estimate().step_time_us().value());
 }
 
+// What evidence left out and the forecast took, for want of memory, would be left out again where FP8 makes room.
+TEST(NextStep, ToFp8KeepsTheOverlapThatTheForecastChose) {
+  v1::ResolveConfigRequest request = Training("glm-4.5", "b300-sxm", 128, 4096, 512);
+  SetSizes({.tp = 2, .pp = 1, .ep = 32}, &request);
+  request.mutable_layout()->set_micro_batch_size(2);
+  const v1::ResolveConfigResponse before = Resolved(request);
+  const v1::Finding* const next = FindFinding(before.findings(), "decide.next-step-precision");
+  ASSERT_NE(next, nullptr);
+  Apply(next->fixes(0), &request);
+  EXPECT_LT(Resolved(request).estimate().step_time_us().value(), before.estimate().step_time_us().value());
+}
+
 // The data-parallel half of a container's overlaps has no effect there (dp-overlap.needs-ddp-distopt).
 TEST(NextStep, OverlapsNoGradientsWhereNothingComesOfIt) {
   v1::ResolveConfigRequest request = Training("qwen3.5-27b", "h200-sxm", 32, 4096, 64);

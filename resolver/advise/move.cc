@@ -42,7 +42,8 @@ constexpr Knob kMakeRoom[] = {K::recompute_granularity,
 // The first of them, off as the plan has them: decided anew with little room they would be on, and cost a longer step.
 constexpr Knob kKeptOff[] = {K::recompute_granularity, K::optimizer_cpu_offload};
 
-// How its passes are executed, which decisions make otherwise beside other stages.
+// How its passes are executed, which decisions make otherwise beside other stages, and may anywhere of what the
+// forecast chose: evidence against it stands where the first that was decided fits.
 constexpr Knob kExecution[] = {K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl, K::cuda_graph_modules,
                                K::cuda_graph_scope, K::te_rng_tracker};
 
@@ -143,7 +144,10 @@ Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, co
   }
   for (const Knob knob : kExecution) {
     const bool decided = plan.config.origin(knob) == Origin::kDecided && !plan.config.Get(knob).is_none();
-    const bool needed = knob == K::overlap_moe_expert_parallel_comm && RecomputesWithinOverlap(plan.config);
+    const Decision* const decision = FindDecision(plan.decisions, knob);
+    const bool weighed = decision != nullptr && decision->rule_id == kExecutionDecision;
+    const bool needed =
+        weighed || (knob == K::overlap_moe_expert_parallel_comm && RecomputesWithinOverlap(plan.config));
     if (decided && (needed || !SameStages(changes))) add(knob, plan.config.Get(knob));
   }
   for (const Assignment& size : plan.chosen) add(size.knob, size.value);

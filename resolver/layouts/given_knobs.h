@@ -24,10 +24,7 @@ GivenKnobs DispatcherKnobs(const Candidate& candidate, const Config& config, con
 
 void GiveKnobs(const GivenKnobs& knobs, NormalizedIntent* intent);
 
-// Rule ids of decisions that a search took.
-inline constexpr char kLayoutDecision[] = "plan.layout";
-inline constexpr char kSplitDecision[] = "plan.layer-split";
-inline constexpr char kExecutionDecision[] = "plan.execution";
+// The reason of a decision that a search took, where there is none to add.
 inline constexpr char kLeftOpen[] = "left open: the search's choice";
 
 // The decision about a knob, made where there is none.

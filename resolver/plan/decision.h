@@ -32,6 +32,11 @@ struct Decision {
   std::optional<double> expected_step_ratio;  // relative change of the step against the alternative; negative is faster
 };
 
+// Rule ids of decisions that a search took.
+inline constexpr char kLayoutDecision[] = "plan.layout";
+inline constexpr char kSplitDecision[] = "plan.layer-split";
+inline constexpr char kExecutionDecision[] = "plan.execution";
+
 // Whether evidence has the last word: a measurement, or what published recipes have in common. No forecast overrules
 // it.
 inline bool IsSettled(const Decision& decision) {
