@@ -44,6 +44,8 @@ Value EnvValue(const Facts& facts, absl::string_view name) {
   if (name == "nccl") return version(env.nccl);
   if (name == "gpu") return env.gpu_name.empty() ? Value() : Value(env.gpu_name);
   if (name == "cc_major") return Value(env.cc_major);
+  if (name == "model_class") return env.model_class.empty() ? Value() : Value(env.model_class);
+  if (name == "model_type") return env.model_type.empty() ? Value() : Value(env.model_type);
   if (name == "world_size") return env.world_size.has_value() ? Value(*env.world_size) : Value();
   if (name == "data_parallel_size")
     return env.data_parallel_size.has_value() ? Value(*env.data_parallel_size) : Value();

@@ -56,9 +56,9 @@ void TakeExecution(const GivenKnobs& given, ResolvedPlan&& tried, ResolvedPlan* 
 absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                              ExecutionSearch* search, ResolvedPlan* plan);
 
-// LoongForge computes parts of a layer again within the schedule of its EP overlap. Such recompute hangs on the overlap,
-// so that no space of one beside the other holds it: a plan without, which pays for room, is held against the question
-// with the overlap as the caller's word. Whether it has to be.
+// LoongForge computes parts of a layer again within the schedule of its EP overlap. Such recompute hangs on the
+// overlap, so that no space of one beside the other holds it: a plan without, which pays for room, is held against the
+// question with the overlap as the caller's word. Whether it has to be.
 bool RecomputeWithinOverlapIsOpen(const NormalizedIntent& intent, const ResolvedPlan& plan);
 NormalizedIntent WithOverlap(NormalizedIntent intent);
 // Takes `tried`, the answer to it, where it is better. `room`: as BetterExecuted takes it.

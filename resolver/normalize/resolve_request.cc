@@ -75,6 +75,7 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   ReadDialects(request.dialects(), &intent, &violations);
   intent.view = ReadEnum(request.view(), kViews, View::kFull, "view", &violations);
   intent.env.mla = intent.model.is_mla();
+  NameModel(intent.model, &intent.env);
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
   if (sent.has_value()) intent.sent_profile = FitProfile(*std::move(sent));
   return intent;

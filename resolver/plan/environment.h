@@ -31,6 +31,10 @@ struct Environment {
   bool written = false;         // a launch or file as somebody wrote it: what it leaves out stays out
   bool mla = false;             // the MLA config class (MLATransformerConfig) is the one built
 
+  // What the model's Hugging Face folder names it: "Qwen3MoeForCausalLM" and "qwen3_moe". Empty: not known, or loaded
+  // by something else than the stack's own converter.
+  std::string model_class, model_type;
+
   std::optional<Version> te;  // Transformer Engine; empty: not installed, or not stated
   std::optional<Version> torch;
   // False: the caller did not say which. Version rules then take it as new enough and say so.

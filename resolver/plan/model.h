@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "resolver/plan/environment.h"
 #include "resolver/plan/knob.h"
 
 namespace flightplan {
@@ -158,5 +159,11 @@ struct ModelSpec {
 
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
+
+// Says in an environment which model its converters meet.
+inline void NameModel(const ModelSpec& model, Environment* env) {
+  env->model_class = model.architecture.value_or("");
+  env->model_type = model.model_type.value_or("");
+}
 
 }  // namespace flightplan

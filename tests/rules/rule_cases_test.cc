@@ -146,6 +146,10 @@ void SetEnvironment(const YamlNode& node, const std::string& where, Environment*
       env->written = ToValue(value).truthy();
     } else if (name == "mla") {
       env->mla = ToValue(value).truthy();
+    } else if (name == "model_class") {
+      env->model_class = value.text;
+    } else if (name == "model_type") {
+      env->model_type = value.text;
     } else if (name == "world_size") {
       env->world_size = ToValue(value).integer();
     } else if (name == "data_parallel_size") {

@@ -1,7 +1,9 @@
 // What mcore_adapter and ROLL's strategy check and change where they build Megatron-Core's configuration
 // (alibaba/ROLL@8eb27cc2 mcore_adapter/src/mcore_adapter/models/model_config.py).
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "resolver/base/integers.h"
@@ -25,6 +27,19 @@ int64_t SharedLayers(F f) {
 
 bool UnevenEnds(F f) {
   return f.set(K::num_layers_in_first_pipeline_stage) || f.set(K::num_layers_in_last_pipeline_stage);
+}
+
+// The models that mcore_adapter has a template for, sorted (mcore_adapter/src/mcore_adapter/models/*/__init__.py).
+constexpr absl::string_view kTemplates[] = {
+    "deepseek_v3", "glm4_moe",   "llama",          "mistral",  "mixtral",      "qwen2",
+    "qwen2_5_vl",  "qwen2_moe",  "qwen2_vl",       "qwen3",    "qwen3_5",      "qwen3_5_moe",
+    "qwen3_moe",   "qwen3_next", "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe", "seed_oss",
+};
+
+// Of a model whose type is known: others are looked up in vain, by a KeyError.
+bool HasNoTemplate(F f) {
+  const std::string& type = f.env().model_type;
+  return !type.empty() && !std::binary_search(std::begin(kTemplates), std::end(kTemplates), type);
 }
 
 void SetPipelineMessages(Editor& e) {
@@ -66,6 +81,15 @@ int64_t SamplesAtOnce(F f) {
 }
 
 const Rule kRules[] = {
+    {.id = "roll.model-type",
+     .area = "model",
+     .at = {Phase::kParse, 70},
+     .source = "ROLL:mcore_adapter/src/mcore_adapter/models/converter/template.py:653; "
+               "mcore_adapter/src/mcore_adapter/models/model_config.py:181",
+     .reads_env = {"model_type"},
+     .when = HasNoTemplate,
+     .needs = "mcore_adapter has no template for this model's type; a stack that builds the model from flags, such as "
+              "megatron-lm, needs none"},
     {.id = "roll.hands-on-types",
      .area = "precision",
      .kind = Kind::kChange,
