@@ -42,6 +42,8 @@ constexpr Row kRows[] = {
     {"nemo-rl", "nemotron-nano-9b-v2", nullptr},
     {"roll", "nemotron-nano-9b-v2", "roll.model-type"},
     {"roll", "mixtral-8x7b", nullptr},
+    {"ms-swift", "mixtral-8x7b", "ms-swift.model-type"},
+    {"ms-swift", "qwen3-next-80b-a3b", nullptr},
     {"slime", "gemma-3-27b", "slime.model-type"},
     {"slime", "qwen3-30b-a3b", nullptr},
     {"megatron-lm", "dbrx", nullptr},
