@@ -16,6 +16,7 @@ namespace {
 
 using testing::FindFinding;
 using testing::Resolved;
+using testing::TestResolver;
 using testing::Training;
 using testing::Validated;
 
@@ -60,6 +61,17 @@ TEST(ModelConverters, WhatAStackCannotLoadIsRefused) {
     }
     EXPECT_EQ(response.outcome() == v1::OUTCOME_RESOLVED, row.rule == nullptr) << row.stack << " " << row.model;
   }
+}
+
+TEST(ModelConverters, NothingIsSearchedForAModelThatIsRefused) {
+  v1::PlanLayoutsRequest request;
+  *request.mutable_base() = Training("kimi-k3", "h100-sxm", 4096, 4096, 8192);
+  request.mutable_base()->mutable_target()->set_framework("ms-swift");
+  v1::PlanResult result;
+  ASSERT_TRUE(TestResolver().PlanLayouts(request, {}, &result).ok());
+  EXPECT_NE(FindFinding(result.findings(), "plan.nothing-fits"), nullptr);
+  EXPECT_NE(FindFinding(result.findings(), "ms-swift.model-type"), nullptr);
+  EXPECT_EQ(result.judged_count(), 0);
 }
 
 v1::ValidateConfigResponse VerlLaunch(const std::string& more) {

@@ -73,7 +73,7 @@ absl::StatusOr<ResolvedPlan> NoneFound(NormalizedIntent intent, const EvidenceSn
   for (Finding& finding : plan.run.findings) {
     if (finding.rule_id != "layout.open") continue;
     finding.fixes.clear();
-    finding.needs = "sizes that fit and are accepted: the search found none; the rest of this answer counts each as 1";
+    finding.needs = "sizes that fit and are accepted: no search gave any; the rest of this answer counts each as 1";
   }
   return plan;
 }
@@ -118,6 +118,10 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
     return WithReason(absl::ResourceExhaustedError("a layout that is left open is searched, which takes seconds"),
                       kSearchNeeded);
   }
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolvedPlan plain, Resolve(intent, evidence));
+  if (!ErrorsOfTheModel(plain).empty()) {
+    return NoneFound(std::move(intent), evidence, kModelRefused, "first what the error about the model needs");
+  }
   search.question.keep = kPool;  // as for ten plans, so that both find the same
   search.question.keep_alike = kKeepAlike;
   search.question.work_limit = kWorkLimit;
@@ -130,7 +134,6 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
         s.layouts == 0 ? absl::StrCat("no sizes divide ", WithThousands(intent.gpu_count),
                                       " GPUs and a global batch of ", WithThousands(intent.workload.global_batch_size))
                        : absl::StrCat(WithThousands(s.layouts), " legal layouts searched, none fits and is accepted");
-    FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolvedPlan plain, Resolve(intent, evidence));
     const absl::string_view needs =
         s.stopped                           ? "some sizes of the layout: what is left open is then searched to its end"
         : ErrorsBesideMemory(plain).empty() ? "more GPUs, a shorter sequence, or fewer given sizes"

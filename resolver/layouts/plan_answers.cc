@@ -20,6 +20,7 @@
 #include "resolver/layouts/resolve_layout.h"
 #include "resolver/layouts/search_work.h"
 #include "resolver/pipeline/resolve.h"
+#include "resolver/rules/registry.h"
 
 namespace flightplan {
 namespace {
@@ -332,6 +333,17 @@ std::vector<Finding> ErrorsBesideMemory(const ResolvedPlan& plan) {
   std::vector<Finding> errors;
   std::copy_if(plan.run.findings.begin(), plan.run.findings.end(), std::back_inserter(errors), [](const Finding& f) {
     return f.severity == Severity::kError && f.area != "fit" && f.rule_id != "layout.open";
+  });
+  return errors;
+}
+
+std::vector<Finding> ErrorsOfTheModel(const ResolvedPlan& plain) {
+  std::vector<Finding> errors;
+  std::copy_if(plain.run.findings.begin(), plain.run.findings.end(), std::back_inserter(errors), [](const Finding& f) {
+    const Rule* const rule = f.severity == Severity::kError ? FindRule(f.rule_id) : nullptr;
+    return rule != nullptr && rule->reads.size == 0 && rule->reads_env.size > 0 &&
+           std::all_of(rule->reads_env.begin(), rule->reads_env.end(),
+                       [](absl::string_view name) { return name == "model_class" || name == "model_type"; });
   });
   return errors;
 }

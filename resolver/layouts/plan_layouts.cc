@@ -4,10 +4,12 @@
 #include <iterator>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/thousands.h"
+#include "resolver/pipeline/resolve.h"
 
 namespace flightplan {
 namespace {
@@ -170,6 +172,14 @@ Finding AnswerLate(size_t kept, size_t found) {
 
 absl::StatusOr<PlanList> PlanLayouts(const NormalizedIntent& intent, PlanObjective objective, size_t plan_count,
                                      const EvidenceSnapshot& evidence, const PlanHooks& hooks) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolvedPlan plain, Resolve(intent, evidence));
+  if (std::vector<Finding> errors = ErrorsOfTheModel(plain); !errors.empty()) {
+    PlanList none;
+    none.findings = std::move(errors);
+    none.findings.insert(none.findings.begin(), PlanFinding("plan.nothing-fits", Severity::kError, kModelRefused,
+                                                            "first what the next error needs"));
+    return none;
+  }
   Planner planner(intent, objective, plan_count, evidence, hooks);
   FLIGHTPLAN_RETURN_IF_ERROR(objective == PlanObjective::kGpuCount ? planner.FewestGpus()
                                                                    : planner.At(intent.gpu_count));
