@@ -88,7 +88,8 @@ class Call {
   // Trailing metadata of an answer.
   void Describe(const Answer& answer);
   void LogDecision(const Answer& answer) const;
-  // The work is done: the place is another call's, however long the caller takes to read the answer.
+  // The work is done, or waits where something else bounds it: the place is another call's, however long the caller
+  // takes to read the answer.
   void LeaveGate();
   // The status to finish with; from here on the call counts as having ended so.
   grpc::Status Finish(const absl::Status& status);

@@ -1,8 +1,10 @@
 // EvidenceService over a real port, on real stores.
+#include <sqlite3.h>
 #include <stdlib.h>
 
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -68,6 +70,7 @@ class EvidenceServiceTest : public testing::Test {
     settings.listen = {"127.0.0.1:0"};
     settings.http_listen = "127.0.0.1:0";
     settings.evidence_store = store;
+    settings.max_in_flight = max_in_flight_;
     stub_.reset();
     server_.reset();
     auto server = Server::Start(settings, std::make_shared<const Catalog>(*Catalog::Builtin()),
@@ -100,6 +103,7 @@ class EvidenceServiceTest : public testing::Test {
   }
 
   const TemporaryFolder folder_;
+  int64_t max_in_flight_ = 0;  // as the server has it
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::EvidenceService::Stub> stub_;
@@ -276,6 +280,35 @@ TEST_F(EvidenceServiceTest, AnswersCarryTheRevisionThatTheyRestOn) {
     }
     ASSERT_TRUE(Report(ReportedRun(absl::StrCat("job-", revision))).ok());
   }
+}
+
+// Reports that wait for a store that another process holds.
+TEST_F(EvidenceServiceTest, AStuckStoreTakesNoPlacesOfOtherCalls) {
+  constexpr int kPlaces = 4, kReports = 3 * kPlaces;
+  max_in_flight_ = kPlaces;
+  Start(Store());
+  ASSERT_TRUE(Report(ReportedRun("first")).ok());
+  sqlite3* holder = nullptr;
+  ASSERT_EQ(sqlite3_open(folder_.File("evidence.db").c_str(), &holder), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(holder, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), SQLITE_OK);
+  std::vector<std::thread> reporters;
+  for (int i = 0; i < kReports; ++i) {
+    reporters.emplace_back([this, i] { (void)Report(ReportedRun(absl::StrCat("job-", i))); });
+  }
+  const std::string received =
+      "grpc_server_msg_received_total{grpc_method=\"ReportMeasurement\","
+      "grpc_service=\"flightplan.v1.EvidenceService\",grpc_type=\"unary\"}";
+  while (Metric(received) < kReports + 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const auto resolver = v1::ResolverService::NewStub(channel_);
+  ClientContext context;
+  v1::ResolveConfigRequest request;
+  request.mutable_model()->set_name("m");
+  v1::ResolveConfigResponse response;
+  const grpc::Status answered = resolver->ResolveConfig(&context, request, &response);
+  EXPECT_TRUE(answered.ok()) << answered.error_message();
+  ASSERT_EQ(sqlite3_exec(holder, "ROLLBACK", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(holder);
+  for (std::thread& reporter : reporters) reporter.join();
 }
 
 TEST_F(EvidenceServiceTest, TheStoreGoesAwayAndComesBack) {

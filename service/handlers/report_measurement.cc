@@ -159,6 +159,8 @@ grpc::ServerUnaryReactor* HandleReportMeasurement(const Edge& edge, const Metric
     return reactor;
   }
   const Reporter reporter{std::string(call.tenant()), call.by_operator()};
+  // What waits for the store is bounded by the store's queue: a stuck store takes no places of other calls.
+  call.LeaveGate();
   // The call lives until it ends, which is what `done` does.
   registry->Report(
       [&call, request = *request, reporter, backend](const EvidenceSnapshot& evidence) {
