@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <thread>
 
 #include "absl/strings/match.h"
@@ -18,6 +19,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "google/protobuf/stubs/logging.h"
@@ -198,18 +200,42 @@ void SayNothingOfBadText() {
 // What a process takes to end that was told to let nothing go on, and twice that.
 constexpr absl::Duration kAirToEnd = absl::Seconds(5);
 
-// Whatever still runs then, the process ends `grace` from now and that time later: gRPC 1.51, kept busy by strangers
-// whom no front bounds, was seen to take 14 s more. Nothing is lost by it that was acknowledged.
-void EndAtTheLatestIn(absl::Duration grace) {
-  std::thread([grace] {
-    absl::SleepFor(grace + kAirToEnd);
-    JsonLine said;
-    said.Fields({{"ts", Timestamp()}, {"level", "error"}, {"msg", "stopped with work under way"}});
-    const std::string line = said.Take() + "\n";
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
-    std::_Exit(kStopped);
-  }).detach();
-}
+// Whatever still runs then, the process ends `grace` after it is told and that time later: gRPC 1.51, kept busy by
+// strangers whom no front bounds, was seen to take 14 s more. Nothing is lost by it that was acknowledged. Its thread
+// is made at the start: at the end there may be none to be had.
+class LastWord {
+ public:
+  LastWord() {
+    std::thread([state = state_] {
+      state->told.WaitForNotification();
+      if (state->grace == absl::InfiniteDuration()) return;
+      absl::SleepFor(state->grace + kAirToEnd);
+      JsonLine said;
+      said.Fields({{"ts", Timestamp()}, {"level", "error"}, {"msg", "stopped with work under way"}});
+      const std::string line = said.Take() + "\n";
+      [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+      std::_Exit(kStopped);
+    }).detach();
+  }
+  LastWord(const LastWord&) = delete;
+  LastWord& operator=(const LastWord&) = delete;
+  ~LastWord() {
+    if (!state_->told.HasBeenNotified()) EndAtTheLatestIn(absl::InfiniteDuration());
+  }
+
+  // Once.
+  void EndAtTheLatestIn(absl::Duration grace) {
+    state_->grace = grace;
+    state_->told.Notify();
+  }
+
+ private:
+  struct State {
+    absl::Duration grace;
+    absl::Notification told;
+  };
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
+};
 
 // A connection takes a descriptor, and gRPC 1.51 without one stops accepting for good: as many as the system allows.
 void TakeAllDescriptors() {
@@ -254,6 +280,7 @@ int ServeMain(const std::vector<std::string>& args) {
     std::cout << "settings and catalogue are fine\n";
     return kStopped;
   }
+  LastWord last_word;
   absl::StatusOr<std::unique_ptr<Server>> server =
       Server::Start(*settings, *catalog, std::make_unique<PipelineBackend>(*catalog, *profiles));
   if (!server.ok()) return Fail(kCannotStart, server.status());
@@ -287,7 +314,7 @@ int ServeMain(const std::vector<std::string>& args) {
   (*server)->Drain();
   // The time in which load balancers learn of it; a second signal ends it.
   signals.WaitAtMost(settings->drain_delay);
-  EndAtTheLatestIn(settings->drain_timeout);
+  last_word.EndAtTheLatestIn(settings->drain_timeout);
   (*server)->Stop();
   if (settings->stop_with_stdin) RemoveEmptyFolders(settings->listen);
   log.Write(LogLevel::kInfo, "stopped");

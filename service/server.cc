@@ -16,6 +16,7 @@
 #include "grpcpp/generic/async_generic_service.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/impl/server_builder_option.h"
+#include "grpcpp/resource_quota.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
@@ -100,6 +101,8 @@ class UnknownMethods final : public grpc::CallbackGenericService {
   const Edge& edge_;
 };
 
+constexpr int kReflectionThreads = 16;
+
 int Cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
 // Searches of one tenant at a time; the pool has twice as many threads. Half the cores, where that many searches fit
@@ -177,6 +180,12 @@ void Configure(const Settings& settings, grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 600'000);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 30'000);
   builder->SetOption(std::make_unique<ReflectionOption>(settings.reflection));
+  // Reflection is gRPC's own and the only service here that holds a thread for as long as a caller keeps a stream, with
+  // no token asked: so many at most, and who comes then is refused.
+  grpc::ResourceQuota threads;
+  threads.SetMaxThreads(kReflectionThreads);
+  builder->SetResourceQuota(threads);
+  builder->SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);  // each takes a thread of these to wait with
 }
 
 }  // namespace
