@@ -80,7 +80,7 @@ TEST(NextStep, AnAbOfNearlyTheSameMemoryIsLeftToARun) {
 TEST(NextStep, TheOtherRunOfAnAbSaysWhatItChanges) {
   for (const auto& [target, words] :
        {std::pair{"megatron-lm", "--overlap-moe-expert-parallel-comm \\\n"},
-        {"slime", "--overlap-moe-expert-parallel-comm \\\n"},
+        {"miles", "--overlap-moe-expert-parallel-comm \\\n"},
         {"megatron-bridge", "++comm_overlap.overlap_moe_expert_parallel_comm=true \\\n"},
         {"verl", "override_transformer_config.overlap_moe_expert_parallel_comm=true \\\n"},
         {"nemo-rl", "model_overrides.overlap_moe_expert_parallel_comm=true \\\n"},
@@ -329,6 +329,17 @@ TEST(NextStep, IsNoOtherPipelineForWhatDoesNotStart) {
   const v1::ResolveConfigResponse response = Resolved(request);
   EXPECT_EQ(response.outcome(), v1::OUTCOME_INFEASIBLE);
   EXPECT_EQ(FindFinding(response.findings(), "decide.next-step-pipeline"), nullptr);
+}
+
+// To name what bounds a run says nothing against the execution that the forecast finds best.
+TEST(NextStep, AWallAloneMakesNoPlanSlower) {
+  v1::ResolveConfigRequest question = Training("deepseek-v3", "h100-sxm", 1024, 4096, 8192);
+  SetSizes({.tp = 2, .pp = 8, .vpp = 4, .ep = 64}, &question);
+  const double plain_us = StepUs(Resolved(question));
+  for (const v1::Wall wall : {v1::WALL_COMMUNICATION, v1::WALL_HOST, v1::WALL_COMPUTE}) {
+    question.mutable_profile()->set_wall(wall);
+    EXPECT_LT(StepUs(Resolved(question)), 1.01 * plain_us) << v1::Wall_Name(wall);
+  }
 }
 
 }  // namespace

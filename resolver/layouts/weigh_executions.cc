@@ -107,7 +107,7 @@ bool KeepsDispatcher(const ResolvedPlan& plan) {
 }
 
 bool NothingToWeigh(const ResolvedPlan& plan) {
-  if (plan.step == nullptr || plan.intent.profile.has_value() || (KeepsDispatcher(plan) && StaysPlain(plan))) {
+  if (plan.step == nullptr || (KeepsDispatcher(plan) && StaysPlain(plan))) {
     return true;
   }
   return std::any_of(plan.run.findings.begin(), plan.run.findings.end(), [](const Finding& finding) {

@@ -34,7 +34,7 @@ void PrepareExecutions(const ResolvedPlan& plan, double room, ExecutionSearch* s
 // A bring-up's dispatcher, unless that is flex, of whose backends each is as plain.
 bool KeepsDispatcher(const ResolvedPlan& plan);
 
-// Nothing to weigh: no forecast, something that no execution mends, or a profile of the run itself speaks.
+// Nothing to weigh: no forecast, or something that no execution mends.
 bool NothingToWeigh(const ResolvedPlan& plan);
 
 // Evidence settles this decision of the plan's.
