@@ -83,6 +83,19 @@ TEST(OfferedFixes, AFixHasNoMoreWordsThanHold) {
   EXPECT_GT(seen, 0);
 }
 
+// One fix of the rule takes the layers' pattern away, and with it the model that the question names.
+TEST(OfferedFixes, NoneBuildsAnotherModel) {
+  v1::ResolveConfigRequest request = Training("nemotron-h-56b", "h100-sxm", 256, 4096, 512);
+  SetSizes({.tp = 8, .pp = 1, .vpp = 2}, &request);
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  const v1::Finding* const stages = FindFinding(answer.findings(), "mlm.interleaved-needs-pp2");
+  ASSERT_NE(stages, nullptr);
+  ASSERT_GT(stages->fixes_size(), 0);
+  for (const v1::Fix& fix : stages->fixes()) {
+    EXPECT_FALSE(absl::StrContains(fix.ShortDebugString(), "hybrid_layer_pattern")) << fix.ShortDebugString();
+  }
+}
+
 TEST(OfferedFixes, OffersNoExpertSizeToADenseModel) {
   v1::ResolveConfigRequest request = Training("qwen3-8b", "h100-sxm", 8, 4096, 64);
   SetSizes({.tp = 3, .pp = 1}, &request);

@@ -11,6 +11,7 @@
 #include "resolver/engine/repeats.h"
 #include "resolver/pipeline/resolve.h"
 #include "resolver/pipeline/vet_fixes.h"
+#include "resolver/plan/model_fields.h"
 
 namespace flightplan {
 namespace {
@@ -36,6 +37,16 @@ double MemoryOf(const ResolvedPlan& plan, const Patch& patch) {
   const PlannedStep& at = *plan.step;
   const Config config = WithPatch(plan.decided.config, patch);
   return at.model.Memory(at.model.Read(config, plan.env, at.stages)).fullest.total.value;
+}
+
+// The question names its model: what makes another of it is no fix. How long its sequences may be, and how many
+// prediction layers train beside it, is the training's own.
+bool BuildsAnotherModel(const Config& config, const Patch& patch) {
+  return std::any_of(patch.begin(), patch.end(), [&](const Assignment& one) {
+    if (!one.env_var.empty() || one.knob == K::max_position_embeddings || one.knob == K::mtp_num_layers) return false;
+    return config.origin(one.knob) == Origin::kModel && config.Get(one.knob) != one.value &&
+           FindModelField(Name(one.knob)) != nullptr;
+  });
 }
 
 // Memory and time of the plan's own configuration with a patch over it; other stages are left to the question itself.
@@ -121,6 +132,7 @@ void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
   const auto stages =
       plan->step != nullptr ? std::make_shared<const StageLayout>(plan->step->stages) : std::shared_ptr<StageLayout>();
   trial.ask = [&](const Patch& patch) -> std::optional<FixOutcome> {
+    if (BuildsAnotherModel(plan->decided.config, patch)) return std::nullopt;
     NormalizedIntent asked = WithPatch(plan->intent, patch);
     asked.view = View::kVerdict;  // nobody is shown more of it
     asked.known_stages = stages;
