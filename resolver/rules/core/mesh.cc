@@ -46,7 +46,8 @@ std::vector<Patch> SmallerGrid(F f, std::initializer_list<K> knobs, bool expert)
   }
   return fixes;
 }
-// An expert tensor parallel size that nobody asked for goes first: unset, it is the dense one.
+// An expert tensor parallel size that nobody asked for goes first: unset, it is the dense one, which command lines
+// write into it.
 std::vector<Patch> SmallerExpertGrid(F f) {
   // A dense model has no experts to split otherwise.
   if (f.none(K::num_moe_experts) && ExpertTp(f) == f.num(K::tensor_model_parallel_size)) {
@@ -55,7 +56,7 @@ std::vector<Patch> SmallerExpertGrid(F f) {
   }
   std::vector<Patch> fixes;
   const std::optional<int64_t> size = ExpertSize(f);
-  const bool unasked = f.none(K::expert_tensor_parallel_size) && ExpertTp(f) > 1 && size.has_value();
+  const bool unasked = !f.given(K::expert_tensor_parallel_size) && ExpertTp(f) > 1 && size.has_value();
   if (unasked && Divisible(*WorldSize(f), FloorDiv(*size, ExpertTp(f)))) {
     fixes.push_back({Assign(K::expert_tensor_parallel_size, 1)});
   }
