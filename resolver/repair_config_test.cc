@@ -152,6 +152,34 @@ TEST(RepairConfig, BridgesTrainingBatchIsAFaultOfItsOwn) {
 }
 
 // Where the layers do not divide, dropping the layout would be no fix.
+// No microbatch of 16 ranks divides 100; without one Bridge does not start.
+TEST(RepairConfig, AnIndivisibleBatchIsNotRepairedByLeavingTheMicroBatchOut) {
+  v1::ValidateConfigRequest request =
+      FileOf("megatron-bridge", "run.sh",
+             "torchrun --nproc-per-node 8 --nnodes 2 run_recipe.py --recipe qwen3_30b_a3b_pretrain_config "
+             "train.global_batch_size=100 train.micro_batch_size=1\n");
+  request.set_repair(true);
+  const v1::ValidateConfigResponse response = Validated(request);
+  EXPECT_FALSE(response.repair().text().find("train.micro_batch_size=null") != std::string::npos)
+      << response.repair().text();
+  EXPECT_EQ(CountOf(response.repair().findings(), "batch.eval-gbs-divisible"), 1);
+}
+
+// The command line makes it the dense size where nothing is said.
+TEST(RepairConfig, AnExpertTensorSizeThatNobodyAskedForGoesFirst) {
+  v1::ValidateConfigRequest request =
+      FileOf("megatron-lm", "pretrain.sh",
+             "torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 16 --hidden-size 2048 --num-attention-heads 16 "
+             "--seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 64 "
+             "--vocab-size 32000 --bf16 --num-experts 16 --tensor-model-parallel-size 4 --sequence-parallel "
+             "--expert-model-parallel-size 8\n");
+  const v1::ValidateConfigResponse response = Validated(request);
+  const v1::Finding* const grid = FindFinding(response.findings(), "mesh.expert-world-divisible");
+  ASSERT_NE(grid, nullptr);
+  ASSERT_GT(grid->fixes_size(), 0);
+  EXPECT_EQ(KnobsOf(grid->fixes(0)), std::set<std::string>{"expert_tensor_parallel_size"});
+}
+
 TEST(RepairConfig, ALayoutWithTheWrongNumberOfLayersKeepsItsStages) {
   const auto fix_of = [](const char* layout, const char* layers) {
     v1::ValidateConfigRequest request = SmallWithoutVocabulary();

@@ -49,6 +49,8 @@ bool EvalBatchIndivisible(F f) {
   const int64_t step = EvalStep(f);
   return step > 0 && EvalGlobalBatch(f) % step != 0;
 }
+// By the caller's own word: what a recipe sets is not seen in a class's default.
+bool UnsetForBoth(F f, K training, K validation) { return f.given(training) && f.none(training) && f.none(validation); }
 int64_t TrainingStep(F f) { return SaturatingMul(f.num(K::micro_batch_size), f.num(K::data_parallel_size)); }
 bool TrainingBatchIndivisible(F f) {
   const int64_t step = TrainingStep(f);
@@ -139,6 +141,26 @@ const Rule kRules[] = {
      .needs = "the ranks that training gives to CP and DP must divide into validation's context-parallel groups",
      .fixes = {{{K::eval_context_parallel_size, kUnset}}},
      .detail = [](F f) { return absl::StrCat("CP x DP = ", TrainingRanks(f)); }},
+    {.id = "batch.eval-follows-nothing",
+     .area = "divisibility",
+     .at = Late(1439),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1439",
+     .bridge = {.since = 5},
+     .reads = {K::global_batch_size, K::micro_batch_size, K::eval_global_batch_size, K::eval_micro_batch_size},
+     .when =
+         [](F f) {
+           return UnsetForBoth(f, K::global_batch_size, K::eval_global_batch_size) ||
+                  UnsetForBoth(f, K::micro_batch_size, K::eval_micro_batch_size);
+         },
+     .needs = "validation takes the batch of training where it has none of its own, so that one of them must be set",
+     .fix =
+         [](F f) {
+           std::vector<Patch> patches;
+           if (!UnsetForBoth(f, K::global_batch_size, K::eval_global_batch_size)) {
+             patches.push_back({Assign(K::micro_batch_size, 1)});
+           }
+           return patches;
+         }},
     {.id = "batch.eval-gbs-divisible",
      .area = "divisibility",
      .at = Late(1474),
