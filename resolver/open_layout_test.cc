@@ -18,6 +18,7 @@ using testing::FindFinding;
 using testing::Pin;
 using testing::QwenOnSixteen;
 using testing::Resolved;
+using testing::SetSizes;
 using testing::StepUs;
 using testing::Training;
 
@@ -199,6 +200,19 @@ TEST(OpenLayout, IsTheSameEachTime) {
   const v1::ResolveConfigResponse given = Resolved(filled);
   EXPECT_NE(given.digest(), first.digest());
   EXPECT_EQ(StepUs(given), StepUs(first));
+}
+
+// 61 layers, a prediction layer, the embedding and the loss on 64 stages: as the pinned question has them.
+TEST(OpenLayout, GivenVirtualStagesMayHoldThePredictionLayersAlone) {
+  v1::ResolveConfigRequest request = Training("deepseek-v4-pro", "gb200-nvl16-or-partial", 128, 16384, 512);
+  request.mutable_target()->set_framework("megatron-bridge");
+  request.set_stage(v1::STAGE_TUNE);
+  SetSizes({.tp = 2, .pp = 8, .vpp = 8, .ep = 16}, &request);
+  const double pinned_us = StepUs(Resolved(request));
+  request.mutable_layout()->clear_tensor_model_parallel_size();
+  const v1::ResolveConfigResponse open = Resolved(request);
+  EXPECT_EQ(open.outcome(), v1::OUTCOME_RESOLVED);
+  EXPECT_LT(StepUs(open), 1.01 * pinned_us);
 }
 
 TEST(OpenLayout, SaysWhyItHasNoAnswer) {

@@ -59,8 +59,10 @@ constexpr size_t kWorkOfSizes = 4;
 // Per rank. Above any that somebody ran by far; without it the pipelines of a deep model are quadratic in its layers.
 constexpr int64_t kMostVirtualStages = 128;
 
-// The embedding and the loss may have stages of their own.
-int64_t MostStages(const ModelShape& shape) { return shape.num_layers + 2; }
+// The embedding and the loss may have stages of their own, and prediction layers where the caller asks for as many.
+int64_t MostStages(const ModelShape& shape, const LayoutQuestion& question) {
+  return shape.num_layers + 2 + (question.wish.vpp > 0 ? shape.mtp_depths : 0);
+}
 
 bool StagesFit(const ModelShape& shape, const LayoutQuestion& question, int64_t pp, int64_t vpp) {
   const int64_t stages = pp * vpp;
@@ -69,7 +71,7 @@ bool StagesFit(const ModelShape& shape, const LayoutQuestion& question, int64_t 
   // As BalancedStages splits them, with a layer's place for the embedding.
   if ((shape.num_layers + shape.mtp_depths + 2) / stages - 1 < question.first_stage_layers) return false;
   if (shape.num_layers % stages == 0) return true;
-  return !question.even_stages && stages <= MostStages(shape);
+  return !question.even_stages && stages <= MostStages(shape, question);
 }
 
 }  // namespace
@@ -80,7 +82,8 @@ void VisitLayouts(const ModelShape& shape, const LayoutQuestion& q,
   const int64_t most_stages = std::min<int64_t>(q.gpus, std::max<int64_t>(1, shape.num_layers));
   std::vector<std::pair<int64_t, int64_t>> pipelines;  // pp, vpp
   for (int64_t pp : Divisors(q.gpus, most_stages)) {
-    for (int64_t vpp = 1; vpp == 1 || (pp > 1 && vpp <= kMostVirtualStages && vpp * pp <= MostStages(shape)); ++vpp) {
+    for (int64_t vpp = 1; vpp == 1 || (pp > 1 && vpp <= kMostVirtualStages && vpp * pp <= MostStages(shape, q));
+         ++vpp) {
       const bool wanted = Wanted(q.wish.pp, pp) && Wanted(q.wish.vpp, vpp);
       if (wanted && StagesFit(shape, q, pp, vpp)) pipelines.emplace_back(pp, vpp);
     }
