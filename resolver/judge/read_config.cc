@@ -372,7 +372,7 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
   knowledge.surroundings = !file || stated;
   read.reading.knowledge.gpu_known = !file || read.gpu.has_value();
   env.mla = IsMla(parsed.knobs);
-  if (const ModelSpec* const named = read.reading.named_model; named != nullptr && !parsed.own_converter) {
+  if (const ModelSpec* const named = read.reading.named_model; named != nullptr && !parsed.other_converter) {
     NameModel(*named, &env);
   }
   env.model_file = ModelFileOf(parsed);

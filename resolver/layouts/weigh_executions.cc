@@ -107,9 +107,7 @@ bool KeepsDispatcher(const ResolvedPlan& plan) {
 }
 
 bool NothingToWeigh(const ResolvedPlan& plan) {
-  if (plan.step == nullptr || (KeepsDispatcher(plan) && StaysPlain(plan))) {
-    return true;
-  }
+  if (plan.step == nullptr || (KeepsDispatcher(plan) && StaysPlain(plan))) return true;
   return std::any_of(plan.run.findings.begin(), plan.run.findings.end(), [](const Finding& finding) {
     return finding.severity == Severity::kError && finding.area != "fit";
   });
@@ -285,10 +283,12 @@ NormalizedIntent WithOverlap(NormalizedIntent intent) {
   return intent;
 }
 
-void TakeWithinOverlap(ResolvedPlan&& tried, double room, ResolvedPlan* plan) {
+bool TakeWithinOverlap(ResolvedPlan&& tried, double room, ResolvedPlan* plan) {
   constexpr Knob kOverlap = K::overlap_moe_expert_parallel_comm;
   const double errors = NeedsAb(*plan, kOverlap) ? kErrorsOfAnAb : 0;
-  if (BetterExecuted(*plan, tried, room, errors)) TakeExecution({{kOverlap, Value(true)}}, std::move(tried), plan);
+  if (!BetterExecuted(*plan, tried, room, errors)) return false;
+  TakeExecution({{kOverlap, Value(true)}}, std::move(tried), plan);
+  return true;
 }
 
 bool MakeRoomForPair(const ResolvedPlan& plan, AbSuggestion* ab) {
@@ -317,8 +317,7 @@ absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnaps
   if (NothingToWeigh(tried)) return absl::OkStatus();
   ExecutionSearch within;
   FLIGHTPLAN_RETURN_IF_ERROR(WeighSpace(asked, evidence, room, &within, &tried));
-  TakeWithinOverlap(std::move(tried), within.Room(), plan);
-  PrepareExecutions(*plan, room, search);
+  if (TakeWithinOverlap(std::move(tried), within.Room(), plan)) PrepareExecutions(*plan, room, search);
   return absl::OkStatus();
 }
 

@@ -61,8 +61,8 @@ absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnaps
 // question with the overlap as the caller's word. Whether it has to be.
 bool RecomputeWithinOverlapIsOpen(const NormalizedIntent& intent, const ResolvedPlan& plan);
 NormalizedIntent WithOverlap(NormalizedIntent intent);
-// Takes `tried`, the answer to it, where it is better. `room`: as BetterExecuted takes it.
-void TakeWithinOverlap(ResolvedPlan&& tried, double room, ResolvedPlan* plan);
+// Takes `tried`, the answer to it, where it is better; whether it was. `room`: as BetterExecuted takes it.
+bool TakeWithinOverlap(ResolvedPlan&& tried, double room, ResolvedPlan* plan);
 
 // Gives the other side of an A/B of the EP overlap or of the graphs the recompute and offload that make room for it;
 // false: nothing does.

@@ -70,10 +70,10 @@ struct ParseResult {
   int64_t gpus_per_node = 0;              // that the words state; 0: they do not
   std::string base;  // a recipe of the stack's own that its words start from, whose values are known
   MemoryOfOthers others;
-  std::string elsewhere;       // where values stand that the reader was not given, sizes among them; empty: nowhere
-  std::string hf_model;        // the model that it trains, by its name on the Hugging Face hub; or empty
-  bool own_converter = false;  // it names a converter of the model's folder other than the stack's usual one
-  std::vector<Knob> unknown;   // those last written with a value that only a run would know
+  std::string elsewhere;         // where values stand that the reader was not given, sizes among them; empty: nowhere
+  std::string hf_model;          // the model that it trains, by its name on the Hugging Face hub; or empty
+  bool other_converter = false;  // it names a converter of the model's folder other than the stack's usual one
+  std::vector<Knob> unknown;     // those last written with a value that only a run would know
   std::vector<ParseFinding> findings;  // errors: the stack would refuse the input
   EnvVars recipe_vars;  // defaults for the process environment: Bridge's env_vars section, a launcher's exports
   bool ok() const;      // no finding of level error

@@ -138,7 +138,7 @@ class Reader {
   }
 
   void TakeModel() {
-    out_.own_converter = words_.Has("bridge_backend") && words_.Text("bridge_backend") != "mcore-bridge";
+    out_.other_converter = words_.Has("bridge_backend") && words_.Text("bridge_backend") != "mcore-bridge";
     if (const auto model = words_.Text("model"); model.has_value()) out_.hf_model = std::string(*model);
   }
 

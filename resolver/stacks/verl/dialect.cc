@@ -145,7 +145,7 @@ class Reader {
     const size_t slash = path->text.rfind('/');
     const bool end_known =
         !path->unknown || (slash != std::string::npos && path->text.find('$', slash) == std::string::npos);
-    out_.own_converter = words_.Bool(Actor("megatron.vanilla_mbridge"), false) != std::optional<bool>(false);
+    out_.other_converter = words_.Bool(Actor("megatron.vanilla_mbridge"), false) != std::optional<bool>(false);
     if (end_known) out_.hf_model = value.ok() && value->is_text() ? std::string(value->text()) : path->text;
   }
 
