@@ -12,11 +12,8 @@
 #include "absl/time/clock.h"
 #include "flightplan/v1/evidence_service.grpc.pb.h"
 #include "grpc/health/v1/health.pb.h"
-#include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/generic/async_generic_service.h"
 #include "grpcpp/health_check_service_interface.h"
-#include "grpcpp/impl/server_builder_option.h"
-#include "grpcpp/resource_quota.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
@@ -42,6 +39,7 @@
 #include "service/http/webhook_endpoint.h"
 #include "service/local/free_memory.h"
 #include "service/local/memory_limit.h"
+#include "service/net/reflection.h"
 #include "service/net/tls.h"
 #include "service/net/why_not_listen.h"
 #include "service/observe/process_metrics.h"
@@ -57,24 +55,6 @@ namespace {
 constexpr const char* kServices[] = {"flightplan.v1.ResolverService", "flightplan.v1.CatalogService",
                                      "flightplan.v1.EvidenceService", "flightplan.v1.ProbeService",
                                      "flightplan.v1.TimelineService", "flightplan.v1.FleetService"};
-
-// Reflection on or off for one server. Linking gRPC's reflection library alone turns it on for every server of the
-// process.
-class ReflectionOption final : public grpc::ServerBuilderOption {
- public:
-  explicit ReflectionOption(bool on) : on_(on) {}
-  void UpdateArguments(grpc::ChannelArguments*) override {}
-  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
-    auto reflection = std::make_unique<grpc::reflection::ProtoServerReflectionPlugin>();
-    plugins->erase(std::remove_if(plugins->begin(), plugins->end(),
-                                  [&](const auto& plugin) { return plugin->name() == reflection->name(); }),
-                   plugins->end());
-    if (on_) plugins->push_back(std::move(reflection));
-  }
-
- private:
-  const bool on_;
-};
 
 // Methods that are in no service of ours: counted as one, answered as gRPC does.
 class UnknownMethods final : public grpc::CallbackGenericService {
@@ -100,8 +80,6 @@ class UnknownMethods final : public grpc::CallbackGenericService {
   };
   const Edge& edge_;
 };
-
-constexpr int kReflectionThreads = 16;
 
 int Cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
@@ -179,13 +157,7 @@ void Configure(const Settings& settings, grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 600'000);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 30'000);
-  builder->SetOption(std::make_unique<ReflectionOption>(settings.reflection));
-  // Reflection is gRPC's own and the only service here that holds a thread for as long as a caller keeps a stream, with
-  // no token asked: so many at most, and who comes then is refused.
-  grpc::ResourceQuota threads;
-  threads.SetMaxThreads(kReflectionThreads);
-  builder->SetResourceQuota(threads);
-  builder->SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);  // each takes a thread of these to wait with
+  ServeReflection(settings.reflection, builder);
 }
 
 }  // namespace

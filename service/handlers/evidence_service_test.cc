@@ -295,10 +295,10 @@ TEST_F(EvidenceServiceTest, AStuckStoreTakesNoPlacesOfOtherCalls) {
   for (int i = 0; i < kReports; ++i) {
     reporters.emplace_back([this, i] { (void)Report(ReportedRun(absl::StrCat("job-", i))); });
   }
-  const std::string received =
-      "grpc_server_msg_received_total{grpc_method=\"ReportMeasurement\","
+  const std::string started =
+      "grpc_server_started_total{grpc_method=\"ReportMeasurement\","
       "grpc_service=\"flightplan.v1.EvidenceService\",grpc_type=\"unary\"}";
-  while (Metric(received) < kReports + 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (Metric(started) < kReports + 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   const auto resolver = v1::ResolverService::NewStub(channel_);
   ClientContext context;
   v1::ResolveConfigRequest request;

@@ -1,23 +1,21 @@
 #!/usr/bin/env python3
 """Callers who ask and never read, and one tenant who searches all the time, beside a tenant who asks small questions.
 usage: slow_readers.py BINDIR [SECONDS of each]"""
-import atexit
 import contextlib
 import hashlib
 import pathlib
-import re
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import urllib.request
 
+from drill_server import Server
 from http2 import ACK, DATA, DEAF_OPENING, OPENING, PING, SETTINGS, frame, grpc_call, grpc_message
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "../doors"))
-from webhook import free_port, peak_mib  # noqa: E402
+from webhook import peak_mib  # noqa: E402
 
 bindir, seconds = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 5.0
 root = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -38,36 +36,6 @@ LAYOUT = (" layout { tensor_model_parallel_size: 2 pipeline_model_parallel_size:
 
 def open_layout(batch):
     return MODEL % ("deepseek-v3", 1024) + f" workload {{ seq_length: 4096 global_batch_size: {batch} }}"
-
-
-class Server:
-    def __init__(self, *flags):
-        self.port, self.http = free_port(), free_port()
-        self.process = subprocess.Popen([f"{bindir}/flightplan", "serve", f"--listen=127.0.0.1:{self.port}", "--log_level=error",
-                                         f"--http_listen=127.0.0.1:{self.http}", "--drain_delay=0s", "--drain_timeout=1s", *flags],
-                                        stderr=subprocess.DEVNULL)
-        atexit.register(self.process.kill)
-        for _ in range(200):
-            with contextlib.suppress(OSError):
-                if urllib.request.urlopen(f"http://127.0.0.1:{self.http}/readyz", timeout=5).status == 200:
-                    return
-            time.sleep(0.1)
-        raise SystemExit("the server does not get ready")
-
-    def metric(self, name):
-        text = urllib.request.urlopen(f"http://127.0.0.1:{self.http}/metrics", timeout=10).read().decode()
-        return sum(float(value) for value in re.findall(rf"^{name} (\S+)$", text, re.MULTILINE))
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(30)
-
-
-def load(server, rate, *flags):
-    """What a good caller gets: the fields of load_client's line."""
-    out = subprocess.run([f"{bindir}/load_client", f"--target=127.0.0.1:{server.port}", f"--rate={rate}", f"--seconds={seconds}",
-                          *flags], capture_output=True, text=True).stdout
-    return {key: float(value) for key, value in re.findall(r"(\w+)=([\d.]+)", out)}
 
 
 def drain(peer):
@@ -92,7 +60,7 @@ def connect(server, opening):
 
 def unread_plans():
     """Plans that nobody reads: their places are given back when the work is done, and all ends at the deadline."""
-    server = Server("--max_deadline=3s")
+    server = Server(bindir, "--max_deadline=3s")
     plan = encode("PlanLayoutsRequest", "base { " + MODEL % ("qwen3-30b-a3b", 8) +
                   " workload { seq_length: 4096 global_batch_size: 64 } } plan_count: 5")
     peers = [connect(server, DEAF_OPENING) for _ in range(4)]
@@ -107,7 +75,7 @@ def unread_plans():
 
     thread = threading.Thread(target=ask)
     thread.start()
-    good = load(server, 50)
+    good = server.load(50, seconds)
     thread.join()
     held = server.metric("flightplan_in_flight_requests")
     asked = server.metric(r'grpc_server_started_total\{[^}]*grpc_method="PlanLayouts"[^}]*\}')
@@ -123,8 +91,8 @@ def unread_plans():
 
 
 def unread_batches():
-    server = Server("--max_deadline=60s", "--cache_bytes=0")
-    load(server, 50)
+    server = Server(bindir, "--max_deadline=60s", "--cache_bytes=0")
+    server.load(50, seconds)
     before = peak_mib(server.process.pid)
     peers = [connect(server, DEAF_OPENING) for _ in range(16)]
     stop = time.monotonic() + seconds
@@ -142,7 +110,7 @@ def unread_batches():
     threads = [threading.Thread(target=ask, args=(peer, i)) for i, peer in enumerate(peers)]
     for thread in threads:
         thread.start()
-    good = load(server, 50)
+    good = server.load(50, seconds)
     for thread in threads:
         thread.join()
     after = peak_mib(server.process.pid)
@@ -164,8 +132,8 @@ def searches():
     digest = lambda name: hashlib.sha256(name.encode()).hexdigest()  # noqa: E731
     (work / "tokens.yaml").write_text("tokens:\n" + "".join(
         f"  - {{sha256: {digest(name)}, tenant: {name}, roles: [resolve], expires: 2126-01-01T00:00:00Z}}\n" for name in ("loud", "quiet")))
-    server = Server(f"--token_file={work}/tokens.yaml", "--cache_bytes=0")
-    alone = load(server, 40, "--token=quiet", "--cold")
+    server = Server(bindir, f"--token_file={work}/tokens.yaml", "--cache_bytes=0")
+    alone = server.load(40, seconds, "--token=quiet", "--cold")
     peer = connect(server, OPENING)
     stop = time.monotonic() + seconds + 1
     asked = 0
@@ -182,7 +150,7 @@ def searches():
     thread = threading.Thread(target=ask)
     thread.start()
     time.sleep(0.5)
-    beside = load(server, 40, "--token=quiet", "--cold")
+    beside = server.load(40, seconds, "--token=quiet", "--cold")
     thread.join()
     found = server.metric(r'flightplan_outcomes_total\{[^}]*\}')
     print(f"slow_readers: searches asked={asked} quiet_ok={alone['ok']:.0f}->{beside['ok']:.0f} of {beside['total']:.0f} "
