@@ -160,8 +160,7 @@ TEST(RepairConfig, AnIndivisibleBatchIsNotRepairedByLeavingTheMicroBatchOut) {
              "train.global_batch_size=100 train.micro_batch_size=1\n");
   request.set_repair(true);
   const v1::ValidateConfigResponse response = Validated(request);
-  EXPECT_FALSE(response.repair().text().find("train.micro_batch_size=null") != std::string::npos)
-      << response.repair().text();
+  EXPECT_FALSE(absl::StrContains(response.repair().text(), "train.micro_batch_size=null")) << response.repair().text();
   EXPECT_EQ(CountOf(response.repair().findings(), "batch.eval-gbs-divisible"), 1);
 }
 

@@ -292,6 +292,7 @@ TEST_F(EvidenceServiceTest, AStuckStoreTakesNoPlacesOfOtherCalls) {
   ASSERT_EQ(sqlite3_open(folder_.File("evidence.db").c_str(), &holder), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(holder, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), SQLITE_OK);
   std::vector<std::thread> reporters;
+  reporters.reserve(kReports);
   for (int i = 0; i < kReports; ++i) {
     reporters.emplace_back([this, i] { (void)Report(ReportedRun(absl::StrCat("job-", i))); });
   }
