@@ -178,14 +178,6 @@ absl::Status OnlyMoeLayers(HfReader& r) {
   return EveryLayerMoe(r);
 }
 
-absl::Status SlidingWindow(HfReader& r) {
-  if (!r.Has("sliding_window")) return absl::OkStatus();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t window, r.RequiredInt("sliding_window", 1, int64_t{1} << 40));
-  r.model().attention = "gqa+sliding";
-  r.model().window_size = window;
-  return absl::OkStatus();
-}
-
 absl::Status LinearLayers(HfReader& r) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> types, r.Texts("layer_types"));
   std::vector<int64_t> flags;
@@ -408,46 +400,6 @@ absl::Status Llama4(HfReader& r) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t step, r.RequiredInt("interleave_moe_layer_step", 1, kMaxLayers));
   return r.Set("moe_layer_freq", Pattern(m.num_layers, [&](int64_t i) { return (i + 1) % step == 0; }),
                "interleave_moe_layer_step");
-}
-
-// Attention scores are scaled by the head size unless the file says otherwise.
-absl::Status Gemma2(HfReader& r) {
-  ModelSpec& m = r.model();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t scalar, r.RequiredInt("query_pre_attn_scalar", 1, kMaxSize));
-  if (scalar != m.kv_channels.value_or(0)) m.query_pre_attn_scalar = scalar;
-  return absl::OkStatus();
-}
-
-absl::Status Gemma3(HfReader& r) {
-  ModelSpec& m = r.model();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t scalar, r.Int("query_pre_attn_scalar", 256, 1, kMaxSize));
-  if (scalar != m.kv_channels.value_or(0)) m.query_pre_attn_scalar = scalar;
-  r.Note("local layers use their own rotary base, which a model description here does not hold");
-  return absl::OkStatus();
-}
-
-absl::Status Step3(HfReader& r) {
-  const ModelSpec& m = r.model();
-  std::vector<int64_t> layers;
-  const rapidjson::Value* node = r.Find("moe_layers_enum");
-  if (node != nullptr && node->IsString()) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(std::string text, r.Text("moe_layers_enum", ""));
-    for (absl::string_view part : absl::StrSplit(text, ',', absl::SkipWhitespace())) {
-      int64_t layer = 0;
-      if (!absl::SimpleAtoi(part, &layer)) return r.Error("moe_layers_enum", "needs layer numbers between commas");
-      layers.push_back(layer);
-    }
-  } else {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(layers, r.Ints("moe_layers_enum"));
-  }
-  std::vector<int64_t> flags(static_cast<size_t>(m.num_layers), 0);
-  for (int64_t layer : layers) {
-    if (layer < 0 || layer >= m.num_layers) {
-      return r.Error("moe_layers_enum", absl::StrCat("holds ", layer, "; needs layers below ", m.num_layers));
-    }
-    flags[static_cast<size_t>(layer)] = 1;
-  }
-  return r.Set("moe_layer_freq", Flags(flags), "moe_layers_enum");
 }
 
 }  // namespace hf

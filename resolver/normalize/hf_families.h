@@ -30,8 +30,8 @@ struct HfFamily {
   absl::string_view classes;  // architecture classes, '|' separated
   absl::Span<const HfRow> rows;
   absl::Span<const HfDerivation> derivations;
-  absl::string_view note = {};     // what a user should know
-  absl::string_view missing = {};  // why the class is known but refused
+  absl::string_view note = {};  // what a user should know
+  absl::string_view own = {};   // a field that the common rows leave to the derivations
 };
 
 absl::Span<const HfRow> HfCommonRows();
@@ -66,7 +66,10 @@ absl::Status KimiK3(HfReader& reader);
 absl::Status Llama4(HfReader& reader);
 absl::Status Gemma2(HfReader& reader);
 absl::Status Gemma3(HfReader& reader);
+absl::Status Gemma4(HfReader& reader);
+absl::Status MiMoV2Flash(HfReader& reader);
 absl::Status Step3(HfReader& reader);
+absl::Status Step35(HfReader& reader);
 }  // namespace hf
 
 }  // namespace flightplan

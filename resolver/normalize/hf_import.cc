@@ -48,13 +48,8 @@ absl::StatusOr<const HfFamily*> FamilyOf(const std::string& architecture) {
   std::vector<absl::string_view> known;
   for (const HfFamily& family : HfFamilies()) {
     for (absl::string_view name : absl::StrSplit(family.classes, '|')) {
-      if (name != architecture) {
-        known.push_back(name);
-        continue;
-      }
-      if (family.missing.empty()) return &family;
-      return absl::InvalidArgumentError(
-          absl::StrCat("$.architectures: ", name, " cannot be imported: ", family.missing));
+      if (name == architecture) return &family;
+      known.push_back(name);
     }
   }
   const absl::string_view nearest = NearestName(architecture, known);
@@ -104,7 +99,7 @@ bool LayerCountFollows(const HfRow& row, const HfReader& reader) {
 
 absl::Status Run(const HfFamily& family, HfReader& reader) {
   for (const HfRow& row : HfCommonRows()) {
-    if (LayerCountFollows(row, reader)) continue;
+    if (LayerCountFollows(row, reader) || row.field == family.own) continue;
     FLIGHTPLAN_RETURN_IF_ERROR(Apply(row, reader));
   }
   for (HfDerivation derive : HfCommonDerivations()) FLIGHTPLAN_RETURN_IF_ERROR(derive(reader));

@@ -1,0 +1,227 @@
+// What a config.json says of windows, and of layers whose attention differs with them: Gemma, MiMo-V2 and Step.
+#include <algorithm>
+#include <cstdlib>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "resolver/base/status_macros.h"
+#include "resolver/normalize/hf_families.h"
+
+namespace flightplan {
+namespace {
+
+constexpr int64_t kMaxSize = int64_t{1} << 24;
+constexpr int64_t kMaxWindow = int64_t{1} << 40;
+constexpr int64_t kMaxHeads = 65536;
+
+// Heads of the layers of one kind.
+struct Heads {
+  int64_t query;
+  int64_t groups;
+  int64_t qk_size;
+  int64_t v_size;
+};
+
+// Weights of the four projections of one layer.
+int64_t Projections(int64_t hidden, const Heads& heads) {
+  return hidden * (heads.query * (heads.qk_size + heads.v_size) + heads.groups * (heads.qk_size + heads.v_size));
+}
+
+Heads HeadsOf(const ModelSpec& m) {
+  const int64_t size = m.kv_channels.value_or(0);
+  return {m.num_attention_heads, m.num_query_groups, size, size};
+}
+
+// A model description holds one shape of heads: says what the layers of another shape are counted with, and how far off
+// that is.
+void CountAlike(HfReader& r, absl::string_view which, int64_t layers, const Heads& heads) {
+  const Heads counted = HeadsOf(r.model());
+  const int64_t off =
+      layers * (Projections(r.model().hidden_size, counted) - Projections(r.model().hidden_size, heads));
+  if (off == 0) return;
+  r.Note(absl::StrCat(
+      "its ", layers, " ", which, " have ", heads.query, " query and ", heads.groups, " key and value heads of ",
+      heads.qk_size, heads.v_size == heads.qk_size ? "" : absl::StrCat(" and ", heads.v_size),
+      "; they are counted with ", counted.query, " and ", counted.groups, " of ", counted.qk_size, ", which is ",
+      (std::abs(off) + 500000) / 1000000, " million parameters too ", off > 0 ? "many" : "few"));
+}
+
+// Which layers have a window, one flag a layer. Megatron's own pattern is a period: each N-th layer has none.
+absl::Status SetPeriod(HfReader& r, absl::string_view path, const std::vector<int64_t>& windowed) {
+  ModelSpec& m = r.model();
+  if (static_cast<int64_t>(windowed.size()) != m.num_layers) {
+    return r.Error(path,
+                   absl::StrCat("has ", windowed.size(), " entries; needs one for each of ", m.num_layers, " layers"));
+  }
+  const int64_t full = std::count(windowed.begin(), windowed.end(), 0);
+  if (full == 0) {
+    m.window_attn_skip_freq.reset();  // all have one
+    return absl::OkStatus();
+  }
+  // Rounded: so many layers without a window are the nearest to those of the file.
+  const int64_t period = (m.num_layers + full / 2) / full;
+  m.window_attn_skip_freq = period;
+  int64_t elsewhere = 0;
+  for (int64_t i = 0; i < m.num_layers; ++i)
+    elsewhere += (windowed[static_cast<size_t>(i)] == 0) != ((i + 1) % period == 0);
+  if (elsewhere > 0) {
+    r.Note(absl::StrCat(full, " of its ", m.num_layers, " layers have no window, at places of their own (", path,
+                        "); plans count each ", period, "th layer for one, ", m.num_layers / period, " in all"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<int64_t>> WindowedByType(HfReader& r) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> types, r.Texts("layer_types"));
+  std::vector<int64_t> windowed;
+  windowed.reserve(types.size());
+  for (const std::string& type : types) windowed.push_back(type == "sliding_attention" ? 1 : 0);
+  // Prediction layers may stand behind the others.
+  const auto layers = static_cast<size_t>(r.model().num_layers);
+  if (windowed.size() > layers) windowed.resize(layers);
+  return windowed;
+}
+
+int64_t Windowed(const std::vector<int64_t>& windowed) { return std::count(windowed.begin(), windowed.end(), 1); }
+
+// The layers with experts, as a list of numbers or as a text of them.
+absl::StatusOr<std::vector<int64_t>> MoeLayers(HfReader& r) {
+  const rapidjson::Value* node = r.Find("moe_layers_enum");
+  if (node == nullptr || !node->IsString()) return r.Ints("moe_layers_enum");
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::string text, r.Text("moe_layers_enum", ""));
+  std::vector<int64_t> layers;
+  for (absl::string_view part : absl::StrSplit(text, ',', absl::SkipWhitespace())) {
+    int64_t layer = 0;
+    if (!absl::SimpleAtoi(part, &layer)) return r.Error("moe_layers_enum", "needs layer numbers between commas");
+    layers.push_back(layer);
+  }
+  return layers;
+}
+
+}  // namespace
+
+namespace hf {
+
+absl::Status SlidingWindow(HfReader& r) {
+  if (!r.Has("sliding_window")) return absl::OkStatus();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t window, r.RequiredInt("sliding_window", 1, int64_t{1} << 40));
+  r.model().attention = "gqa+sliding";
+  r.model().window_size = window;
+  return absl::OkStatus();
+}
+
+// Attention scores are scaled by the head size unless the file says otherwise.
+absl::Status Gemma2(HfReader& r) {
+  ModelSpec& m = r.model();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t scalar, r.RequiredInt("query_pre_attn_scalar", 1, kMaxSize));
+  if (scalar != m.kv_channels.value_or(0)) m.query_pre_attn_scalar = scalar;
+  return absl::OkStatus();
+}
+
+absl::Status Gemma3(HfReader& r) {
+  ModelSpec& m = r.model();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t scalar, r.Int("query_pre_attn_scalar", 256, 1, kMaxSize));
+  if (scalar != m.kv_channels.value_or(0)) m.query_pre_attn_scalar = scalar;
+  r.Note("local layers use their own rotary base, which a model description here does not hold");
+  return absl::OkStatus();
+}
+
+// Text of Gemma-4. Its layers without a window have heads of their own; the dense MLP stands for the shared expert.
+absl::Status Gemma4(HfReader& r) {
+  ModelSpec& m = r.model();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t per_layer, r.Int("hidden_size_per_layer_input", 0, 0, kMaxSize));
+  if (per_layer > 0) {
+    return r.Error("hidden_size_per_layer_input",
+                   absl::StrCat("is ", per_layer, "; a model description here holds no embeddings of single layers"));
+  }
+  FLIGHTPLAN_ASSIGN_OR_RETURN(bool moe, r.Bool("enable_moe_block", false));
+  if (moe) {
+    m.moe_router_score_function = "softmax";
+    FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t topk, r.RequiredInt("top_k_experts", 1, kMaxHeads));
+    FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_router_topk", Value(topk), "top_k_experts"));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t dense, r.RequiredInt("intermediate_size", 1, kMaxSize));
+    FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_shared_expert_intermediate_size", Value(dense), "intermediate_size"));
+    FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_router_pre_softmax", Value(true), "enable_moe_block"));
+    FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_router_dtype", Value(std::string("fp32")), "enable_moe_block"));
+    FLIGHTPLAN_RETURN_IF_ERROR(EveryLayerMoe(r));
+  } else {
+    m.num_moe_experts.reset();
+  }
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> windowed, WindowedByType(r));
+  if (windowed.empty()) return absl::OkStatus();
+  FLIGHTPLAN_RETURN_IF_ERROR(SetPeriod(r, "layer_types", windowed));
+  Heads full = HeadsOf(m);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(full.qk_size, r.Int("global_head_dim", 512, 1, kMaxSize));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(full.groups, r.Int("num_global_key_value_heads", full.groups, 1, kMaxHeads));
+  full.v_size = full.qk_size;
+  CountAlike(r, "layers without a window", m.num_layers - Windowed(windowed), full);
+  return absl::OkStatus();
+}
+
+absl::Status MiMoV2Flash(HfReader& r) {
+  ModelSpec& m = r.model();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> windowed, r.Ints("hybrid_layer_pattern"));
+  FLIGHTPLAN_RETURN_IF_ERROR(SetPeriod(r, "hybrid_layer_pattern", windowed));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> moe, r.Ints("moe_layer_freq"));
+  if (static_cast<int64_t>(moe.size()) != m.num_layers) {
+    return r.Error("moe_layer_freq",
+                   absl::StrCat("has ", moe.size(), " entries; needs one for each of ", m.num_layers, " layers"));
+  }
+  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_layer_freq", Value(Value::List(moe.begin(), moe.end())), "moe_layer_freq"));
+  Heads heads = HeadsOf(m);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(heads.v_size, r.Int("v_head_dim", heads.qk_size, 1, kMaxSize));
+  const int64_t sliding = Windowed(windowed);
+  CountAlike(r, "layers without a window", m.num_layers - sliding, heads);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(heads.groups, r.Int("swa_num_key_value_heads", heads.groups, 1, kMaxHeads));
+  CountAlike(r, "layers with a window", sliding, heads);
+  if (!r.Has("num_nextn_predict_layers")) {
+    r.Note(
+        "its prediction layers (MTP) stand in the weights alone; plans count none unless mtp_num_layers says how many");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Step3(HfReader& r) {
+  const ModelSpec& m = r.model();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> layers, MoeLayers(r));
+  Value::List flags(static_cast<size_t>(m.num_layers), Value(0));
+  for (int64_t layer : layers) {
+    if (layer < 0 || layer >= m.num_layers) {
+      return r.Error("moe_layers_enum", absl::StrCat("holds ", layer, "; needs layers below ", m.num_layers));
+    }
+    flags[static_cast<size_t>(layer)] = Value(1);
+  }
+  return r.Set("moe_layer_freq", Value(std::move(flags)), "moe_layers_enum");
+}
+
+// A rotary base a layer; the layers with a window have heads of their own.
+absl::Status Step35(HfReader& r) {
+  ModelSpec& m = r.model();
+  FLIGHTPLAN_RETURN_IF_ERROR(Step3(r));
+  const rapidjson::Value* theta = r.Find("rope_theta");
+  const bool listed = theta != nullptr && theta->IsArray();
+  if (listed && (theta->Empty() || !(*theta)[0].IsNumber()))
+    return r.Error("rope_theta", "needs a number, or a list of them");
+  if (listed) {
+    FLIGHTPLAN_RETURN_IF_ERROR(r.Set("rotary_base", Value((*theta)[0].GetDouble()), "rope_theta"));
+  } else {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(double base, r.Real("rope_theta", 10000));
+    FLIGHTPLAN_RETURN_IF_ERROR(r.Set("rotary_base", Value(base), "rope_theta"));
+  }
+  FLIGHTPLAN_ASSIGN_OR_RETURN(bool fp32_gate, r.Bool("need_fp32_gate", false));
+  if (fp32_gate) FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_router_dtype", Value(std::string("fp32")), "need_fp32_gate"));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> windowed, WindowedByType(r));
+  if (windowed.empty()) return absl::OkStatus();
+  FLIGHTPLAN_RETURN_IF_ERROR(SetPeriod(r, "layer_types", windowed));
+  Heads sliding = HeadsOf(m);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(sliding.query, r.Int("attention_other_setting.num_attention_heads", 96, 1, kMaxHeads));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(sliding.groups, r.Int("attention_other_setting.num_attention_groups", 8, 1, kMaxHeads));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(sliding.qk_size, r.Int("attention_other_setting.head_dim", 128, 1, kMaxSize));
+  sliding.v_size = sliding.qk_size;
+  CountAlike(r, "layers with a window", Windowed(windowed), sliding);
+  return absl::OkStatus();
+}
+
+}  // namespace hf
+}  // namespace flightplan
