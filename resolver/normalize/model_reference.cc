@@ -8,7 +8,8 @@
 
 namespace flightplan {
 
-ModelSpec ModelFromReference(const v1::ModelRef& reference, const Catalog& catalog, Violations* violations) {
+ModelSpec ModelFromReference(const v1::ModelRef& reference, const Catalog& catalog, std::vector<std::string>* notes,
+                             Violations* violations) {
   switch (reference.source_case()) {
     case v1::ModelRef::kName: {
       auto model = catalog.FindModel(reference.name());
@@ -21,7 +22,7 @@ ModelSpec ModelFromReference(const v1::ModelRef& reference, const Catalog& catal
         violations->Add("model.hf_config_json", "is longer than 256 KiB");
         return {};
       }
-      auto model = ImportHfConfig(reference.hf_config_json());
+      auto model = ImportHfConfig(reference.hf_config_json(), notes);
       if (model.ok()) return *std::move(model);
       violations->Add("model.hf_config_json", model.status());
       return {};

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
@@ -47,12 +48,27 @@ void ReadDialects(const google::protobuf::RepeatedPtrField<std::string>& names, 
   }
 }
 
+// What the import of a config.json could not take as the file says it.
+Finding ImportFinding(absl::string_view note) {
+  Finding finding;
+  finding.rule_id = "decide.model-import";
+  finding.area = "model";
+  finding.severity = Severity::kInfo;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "decide";
+  finding.seen = absl::StrCat("config.json: ", note);
+  finding.source = "Flightplan's reading of Hugging Face's config.json";
+  return finding;
+}
+
 }  // namespace
 
 absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest& request, const Catalog& catalog) {
   NormalizedIntent intent;
   Violations violations;
-  intent.model = ModelFromReference(request.model(), catalog, &violations);
+  std::vector<std::string> notes;
+  intent.model = ModelFromReference(request.model(), catalog, &notes, &violations);
+  for (const std::string& note : notes) intent.findings.push_back(ImportFinding(note));
   HardwareFacts hardware = HardwareFromMessage(request.hardware(), catalog, &intent.env, &violations);
   intent.gpu = std::move(hardware.gpu);
   intent.transport = std::move(hardware.transport);

@@ -36,7 +36,7 @@ std::string ProbedLayer(const v1::RunProbeRequest& request, const Catalog& catal
       violations->Add("model", "is required beside layout and seq_length, which say what one rank has of it");
     return "";
   }
-  const ModelSpec model = ModelFromReference(request.model(), catalog, violations);
+  const ModelSpec model = ModelFromReference(request.model(), catalog, nullptr, violations);
   const LayoutWish layout = LayoutFromMessage(request.layout(), violations);
   const int64_t seq = request.has_seq_length() ? request.seq_length() : kSeqLength;
   if (seq < 1 || seq > kMaxSeqLength)
