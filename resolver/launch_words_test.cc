@@ -82,6 +82,13 @@ TEST(LaunchWords, ALaunchWithoutWhatItStartsFromWillNotRun) {
   EXPECT_TRUE(default_tokenizer.will_run());
   const v1::ValidateConfigResponse no_data = JudgedLaunch("--train-iters 10 --lr 1e-4 --tokenizer-type NullTokenizer");
   EXPECT_EQ(MissingIn(no_data), Ids({"start.data"}));
+  constexpr char kHuggingFace[] = "--mock-data --train-iters 10 --lr 1e-4 --tokenizer-type HuggingFaceTokenizer ";
+  const v1::ValidateConfigResponse no_model = JudgedLaunch(kHuggingFace);
+  EXPECT_EQ(MissingIn(no_model), Ids({"start.tokenizer-model"}));
+  EXPECT_FALSE(no_model.will_run());
+  for (const char* const model : {"--tokenizer-model Qwen/Qwen3-8B", "--tokenizer-model $HF_MODEL"}) {
+    EXPECT_EQ(MissingIn(JudgedLaunch(std::string(kHuggingFace) + model)), Ids()) << model;
+  }
 }
 
 // A word that cannot be read is one fault; who shortens a choice is told the one that it is short for.

@@ -17,16 +17,28 @@ namespace {
 
 using K = Knob;
 
-// A value that a start takes. `knobs`: one of them is enough.
+// A value that a start takes. `knobs`: one of them is enough. `when`: null, or whether this launch takes it.
 struct Input {
   absl::string_view rule_id, area;
   Severity severity;
   absl::Span<const K> knobs;
   absl::string_view seen, needs, source;
+  bool (*when)(const Environment& env, const Config& config) = nullptr;
 };
+
+// Tokenizers that are read from a path, which other stacks take from the model's folder.
+bool ReadsATokenizer(const Environment& env, const Config& config) {
+  constexpr absl::string_view kTypes[] = {
+      "HuggingFaceTokenizer", "TikTokenizer", "SentencePieceTokenizer", "GPTSentencePieceTokenizer", "Llama2Tokenizer",
+      "MultimodalTokenizer",  "SFTTokenizer"};
+  const Value type = config.Get(K::tokenizer_type);
+  return StackOf(env).tokenizer_model && type.is_text() &&
+         std::find(std::begin(kTypes), std::end(kTypes), type.text()) != std::end(kTypes);
+}
 
 constexpr K kLength[] = {K::train_iters, K::train_samples};
 constexpr K kRate[] = {K::lr};
+constexpr K kTokenizerPath[] = {K::tokenizer_model};
 constexpr K kTokenizer[] = {K::tokenizer_type, K::vocab_file};
 // Those of which the data is another's, too: fine-tuning may name mock data of its own, RL makes its own.
 constexpr K kData[] = {K::data_path,       K::mock_data, K::data_args_path, K::per_split_data_args_path,
@@ -45,6 +57,9 @@ constexpr Input kInputs[] = {
      "the script takes a tokenizer of its own (pretrain_gpt.py: GPT-2's) and downloads it: say --tokenizer-type, "
      "NullTokenizer for mock data",
      "Megatron-LM:pretrain_gpt.py:527"},
+    {"start.tokenizer-model", "data", Severity::kError, kTokenizerPath, "no --tokenizer-model",
+     "a tokenizer of this --tokenizer-type is read from a path or a Hugging Face name: --tokenizer-model PATH",
+     "Megatron-LM:megatron/core/tokenizers/megatron_tokenizer.py:73", ReadsATokenizer},
 };
 
 // Words of a whole launch say the model's size; fewer are a sketch of one.
@@ -72,6 +87,7 @@ std::vector<Finding> MissingInputs(const Reading& reading, const Environment& en
   std::vector<Finding> missing;
   if (!IsWhole(reading, env) || config.Get(K::skip_train).truthy()) return missing;
   for (const Input& input : kInputs) {
+    if (input.when != nullptr && !input.when(env, config)) continue;
     bool there = input.rule_id == "start.data" && reading.knowledge.own_loss;  // it brings its data, too
     for (const K knob : input.knobs) {
       there =

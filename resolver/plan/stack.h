@@ -49,6 +49,9 @@ struct Stack {
   // What the model is stands in its Hugging Face folder, which a launch names and does not repeat.
   bool hf_models = false;
 
+  // Its programs read a tokenizer from --tokenizer-model alone, where its kind has a path.
+  bool tokenizer_model = false;
+
   // It may train low-rank adapters in place of the weights, by the knobs of the section peft.
   bool adapters = false;
 

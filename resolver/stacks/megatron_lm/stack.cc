@@ -56,6 +56,7 @@ const Stack kMegatronLmStack = {
     .rank = 0,
     .command_line = true,
     .entry_scripts = kEntryScripts,
+    .tokenizer_model = true,
     .marks = {.order = 2, .launch = IsLaunch},
     .releases = kCoreReleases,
     .core_release = [](int release) { return release; },
