@@ -119,8 +119,16 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
                       kSearchNeeded);
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolvedPlan plain, Resolve(intent, evidence));
-  if (!ErrorsOfTheModel(plain).empty()) {
-    return NoneFound(std::move(intent), evidence, kModelRefused, "first what the error about the model needs");
+  if (!ErrorsOfEveryLayout(plain).empty()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(
+        ResolvedPlan refused, Unsearched(std::move(intent), evidence,
+                                         WhyNot("layout.none-found", kEachRefused, "first what the error here needs")));
+    // One fault: which sizes, and whether they fit, is asked when it is mended.
+    std::erase_if(refused.run.findings, [](const Finding& f) {
+      return f.severity == Severity::kError && (f.area == "fit" || f.rule_id == "layout.open");
+    });
+    refused.estimate.fit = FitVerdict::kUnknown;
+    return refused;
   }
   search.question.keep = kPool;  // as for ten plans, so that both find the same
   search.question.keep_alike = kKeepAlike;

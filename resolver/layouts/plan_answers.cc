@@ -337,13 +337,30 @@ std::vector<Finding> ErrorsBesideMemory(const ResolvedPlan& plan) {
   return errors;
 }
 
-std::vector<Finding> ErrorsOfTheModel(const ResolvedPlan& plain) {
+namespace {
+
+bool AllOf(const auto& names, auto holds) { return std::all_of(names.begin(), names.end(), holds); }
+
+// A rule about the model alone, or about its precision on these GPUs with these libraries. No size of a layout moves
+// what it looks at.
+bool LooksAtNoLayout(const Rule& rule) {
+  if (rule.reads_env.size == 0) return false;
+  const auto of_model = [](absl::string_view name) { return name == "model_class" || name == "model_type"; };
+  const auto of_machine = [](absl::string_view name) {
+    return name == "gpu" || name == "cc_major" || name == "cc_minor" || name == "te" || name == "torch";
+  };
+  if (rule.reads.size == 0) return AllOf(rule.reads_env, of_model);
+  return AllOf(rule.reads_env, of_machine) &&
+         AllOf(rule.reads, [](Knob knob) { return absl::string_view(Row(knob).group) == "precision"; });
+}
+
+}  // namespace
+
+std::vector<Finding> ErrorsOfEveryLayout(const ResolvedPlan& plain) {
   std::vector<Finding> errors;
   std::copy_if(plain.run.findings.begin(), plain.run.findings.end(), std::back_inserter(errors), [](const Finding& f) {
     const Rule* const rule = f.severity == Severity::kError ? FindRule(f.rule_id) : nullptr;
-    return rule != nullptr && rule->reads.size == 0 && rule->reads_env.size > 0 &&
-           std::all_of(rule->reads_env.begin(), rule->reads_env.end(),
-                       [](absl::string_view name) { return name == "model_class" || name == "model_type"; });
+    return rule != nullptr && LooksAtNoLayout(*rule);
   });
   return errors;
 }

@@ -69,10 +69,10 @@ absl::StatusOr<SearchStatistics> SearchAndAnswer(const NormalizedIntent& questio
 // What refuses a plan, whatever its memory and the sizes that are open.
 std::vector<Finding> ErrorsBesideMemory(const ResolvedPlan& plan);
 
-// What refuses it for its model alone, whatever the layout: nothing need be searched. `plain`: the question without a
-// search.
-std::vector<Finding> ErrorsOfTheModel(const ResolvedPlan& plain);
-inline constexpr char kModelRefused[] = "no layout was searched: for its model each would be refused";
+// What refuses every layout alike: the model, or its precision on these GPUs. Nothing need be searched. `plain`: the
+// question without a search.
+std::vector<Finding> ErrorsOfEveryLayout(const ResolvedPlan& plain);
+inline constexpr char kEachRefused[] = "no layout was searched: each would be refused, whatever its sizes";
 
 // A finding about a search. `id` must outlive it: a constant.
 Finding PlanFinding(absl::string_view id, Severity severity, std::string seen, std::string needs);

@@ -173,10 +173,10 @@ Finding AnswerLate(size_t kept, size_t found) {
 absl::StatusOr<PlanList> PlanLayouts(const NormalizedIntent& intent, PlanObjective objective, size_t plan_count,
                                      const EvidenceSnapshot& evidence, const PlanHooks& hooks) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolvedPlan plain, Resolve(intent, evidence));
-  if (std::vector<Finding> errors = ErrorsOfTheModel(plain); !errors.empty()) {
+  if (std::vector<Finding> errors = ErrorsOfEveryLayout(plain); !errors.empty()) {
     PlanList none;
     none.findings = std::move(errors);
-    none.findings.insert(none.findings.begin(), PlanFinding("plan.nothing-fits", Severity::kError, kModelRefused,
+    none.findings.insert(none.findings.begin(), PlanFinding("plan.nothing-fits", Severity::kError, kEachRefused,
                                                             "first what the next error needs"));
     return none;
   }
