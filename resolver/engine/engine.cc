@@ -225,9 +225,15 @@ Finding MakeFinding(const Rule& rule, const Facts& facts) {
 
 namespace {
 
-// Whether the rule would fire for a library that is missing or old, where the caller did not say which there is.
-bool FiresForAnOldLibrary(const Program::Step& step, const Facts& facts, Environment* env) {
-  if (!step.gates_library || (env->te_stated && env->torch_stated)) return false;
+// What stands behind a version rule that did not fire because the caller did not say which library there is.
+enum class Assumption {
+  kNone,       // it would not fire without the library either
+  kOfImage,    // the stack's own image has a version that is new enough
+  kNewEnough,  // nothing but the assumption: the image's is too old, or not known
+};
+
+// Whether the step fires with the versions that stand in `env`, stated or not.
+bool FiresAsStated(const Program::Step& step, const Facts& facts, Environment* env) {
   const bool te_stated = std::exchange(env->te_stated, true);
   const bool torch_stated = std::exchange(env->torch_stated, true);
   const bool fires = step.when(facts);
@@ -236,13 +242,31 @@ bool FiresForAnOldLibrary(const Program::Step& step, const Facts& facts, Environ
   return fires;
 }
 
-// The rule passed only because the unstated version counts as new enough: that is said, not judged.
-Finding MakeAssumption(const Rule& rule, const Facts& facts) {
+Assumption AssumptionOf(const Program::Step& step, const Facts& facts, Environment* env) {
+  if (!step.gates_library || (env->te_stated && env->torch_stated)) return Assumption::kNone;
+  if (FiresAsStated(step, facts, env)) return Assumption::kNewEnough;
+  std::optional<Version> te, torch;
+  if (!env->te_stated) te.swap(env->te);
+  if (!env->torch_stated) torch.swap(env->torch);
+  const bool fires = FiresAsStated(step, facts, env);
+  if (!env->te_stated) te.swap(env->te);
+  if (!env->torch_stated) torch.swap(env->torch);
+  return fires ? Assumption::kOfImage : Assumption::kNone;
+}
+
+// The rule passed only because of an assumption: that is said, not judged.
+Finding MakeAssumption(const Rule& rule, const Facts& facts, Assumption assumption) {
   Finding finding = MakeFinding(rule, facts);
   finding.severity = Severity::kInfo;
   finding.verdict = Verdict::kAdvice;
   finding.fixes.clear();
-  absl::StrAppend(&finding.seen, " (version not given: taken as new enough)");
+  const Environment& env = facts.env();
+  const bool known = (!env.te_stated && env.te.has_value()) || (!env.torch_stated && env.torch.has_value());
+  const absl::string_view says = assumption == Assumption::kOfImage ? "version not given: that of the stack's own image"
+                                 : known ? "version not given: too old in the stack's own image"
+                                         : "version not given: taken as new enough";
+  if (assumption == Assumption::kNewEnough && known) finding.severity = Severity::kWarning;
+  absl::StrAppend(&finding.seen, " (", says, ")");
   return finding;
 }
 
@@ -265,6 +289,7 @@ RunResult Run(Config config, Environment env, Found found, KeepArguments keep) {
   result.found = std::move(found);
   result.changes.reserve(32);
   std::vector<Finding> assumed;
+  bool image_said = false;
   Editor editor(&result.config, &result.env, result.found, &result.changes);
   const Facts& facts = editor.facts();
   const absl::Span<const Program::Step> steps = program.steps();
@@ -285,8 +310,10 @@ RunResult Run(Config config, Environment env, Found found, KeepArguments keep) {
       if (!Reported(result.findings, IdFor(*step.rule, result.env.target))) {
         result.findings.push_back(MakeFinding(*step.rule, facts));
       }
-    } else if (FiresForAnOldLibrary(step, facts, &result.env)) {
-      assumed.push_back(MakeAssumption(*step.rule, facts));
+    } else if (const Assumption assumption = AssumptionOf(step, facts, &result.env); assumption != Assumption::kNone) {
+      // One of those that the image meets speaks for all of them.
+      if (assumption == Assumption::kOfImage && std::exchange(image_said, true)) continue;
+      assumed.push_back(MakeAssumption(*step.rule, facts, assumption));
     }
   }
   if (!kept) result.arguments = result.config;

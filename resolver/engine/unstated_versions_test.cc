@@ -14,6 +14,7 @@ RunResult RunDense(const Environment& env) {
   config.Set(Knob::hidden_size, 1024, Origin::kCaller);
   config.Set(Knob::num_attention_heads, 16, Origin::kCaller);
   config.Set(Knob::apply_rope_fusion, true, Origin::kCaller);
+  config.Set(Knob::moe_permute_fusion, true, Origin::kCaller);
   return Run(config, env);
 }
 
@@ -52,6 +53,25 @@ TEST(UnstatedVersion, NewEnoughLibraryNeedsNoAssumption) {
   Environment env = Stack();
   env.te = Version::Parse("2.12.0");
   EXPECT_EQ(Find(RunDense(env), "rope-fusion.te-missing"), nullptr);
+}
+
+// The stack's own image stands behind what is not stated: one that is too old there is a warning, no refusal.
+TEST(UnstatedVersion, SaysWhatTheOwnImageHas) {
+  Environment env = Stack();
+  env.te_stated = false;
+  env.te = Version::Parse("2.12.0");
+  const RunResult meets = RunDense(env);
+  const Finding* finding = Find(meets, "rope-fusion.te-missing");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->severity, Severity::kInfo);
+  EXPECT_NE(finding->seen.find("that of the stack's own image"), std::string::npos) << finding->seen;
+  env.te = Version::Parse("1.0.0");
+  const RunResult old = RunDense(env);
+  finding = Find(old, "dispatcher.permute-fusion-te-2.1");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->severity, Severity::kWarning);
+  EXPECT_NE(finding->seen.find("too old in the stack's own image"), std::string::npos) << finding->seen;
+  EXPECT_TRUE(finding->fixes.empty());
 }
 
 }  // namespace

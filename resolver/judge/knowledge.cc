@@ -236,8 +236,8 @@ Standing StandingOf(const Finding& finding, const Environment& env, const Knowle
     if (!knob.has_value()) {
       if (!knowledge.gpu_known && In(seen.name, kGpuFacts)) return Standing::kNone;
       if (seen.name == "world_size" && knowledge.size_assumed) standing = Standing::kUnless;
-      // Taken as new enough where nobody said; what a new one refuses an older one may take.
-      if (seen.name == "te" && seen.value.is_none() && !env.te_stated) standing = Standing::kUnless;
+      // Assumed where nobody said; what one version refuses another may take.
+      if (seen.name == "te" && !env.te_stated) standing = Standing::kUnless;
       if (knowledge.surroundings) continue;
       // A fact of the machine or the software that nobody stated.
       if (seen.value.is_none() && !IsVariable(seen.name)) return Standing::kNone;

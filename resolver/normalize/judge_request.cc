@@ -12,6 +12,7 @@
 #include "resolver/normalize/message_enum.h"
 #include "resolver/normalize/profile_message.h"
 #include "resolver/normalize/request_bounds.h"
+#include "resolver/normalize/software_image.h"
 #include "resolver/plan/reading.h"
 
 namespace flightplan {
@@ -71,6 +72,7 @@ absl::StatusOr<JudgeQuestion> ReadQuestion(const v1::ValidateConfigRequest& requ
   Violations violations;
   ReadTarget(request.target(), "target", &env, &violations);
   ReadSoftware(request.software(), &env, &violations);
+  TakeVersionsOfImage(&env);
   question.software_stated = request.has_software();
   ReadVariables(request.env(), &env, &violations);
   ReadModelFiles(request.model_files(), &env, &violations);
@@ -119,6 +121,7 @@ absl::StatusOr<ConvertQuestion> NormalizeConvert(const v1::ConvertConfigRequest&
   question.target.bridge_release = blank.bridge_release;
   question.target.unknown_version.clear();
   ReadTarget(request.target(), "target", &question.target, &violations);
+  TakeVersionsOfImage(&question.target);
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
   return question;
 }

@@ -11,6 +11,12 @@
 
 namespace flightplan {
 
+void TakeVersionsOfImage(Environment* env) {
+  const Image* const image = ImageOf(StackOf(*env).name, ReleaseOf(*env));
+  if (!env->te_stated) env->te = image == nullptr ? std::nullopt : Version::Parse(image->te);
+  if (!env->torch_stated) env->torch = image == nullptr ? std::nullopt : Version::Parse(image->torch);
+}
+
 void AssumeImage(const v1::SoftwareStack& said, NormalizedIntent* intent) {
   Environment& env = intent->env;
   const absl::string_view stack = StackOf(env).name;

@@ -10,4 +10,8 @@ namespace flightplan {
 // decisions alike, and one finding says so. `said`: what it says, which `intent` has already.
 void AssumeImage(const v1::SoftwareStack& said, NormalizedIntent* intent);
 
+// The same for a finished configuration, which may run in any image: the versions, but not as stated ones, so that no
+// rule refuses by them. The engine says of which it depends.
+void TakeVersionsOfImage(Environment* env);
+
 }  // namespace flightplan

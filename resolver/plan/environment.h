@@ -37,7 +37,8 @@ struct Environment {
 
   std::optional<Version> te;  // Transformer Engine; empty: not installed, or not stated
   std::optional<Version> torch;
-  // False: the caller did not say which. Version rules then take it as new enough and say so.
+  // False: the caller did not say which, and te or torch is that of the stack's own image, if one is known. Version
+  // rules refuse nothing by it: they take it as new enough and say so.
   bool te_stated = true;
   bool torch_stated = true;
   std::optional<Version> cuda;
