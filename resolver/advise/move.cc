@@ -39,6 +39,11 @@ constexpr Knob kMakeRoom[] = {K::recompute_granularity,
                               K::use_precision_aware_optimizer,
                               K::overlap_cpu_optimizer_d2h_h2d};
 
+bool Recomputes(Knob knob) {
+  return knob == K::recompute_granularity || knob == K::recompute_method || knob == K::recompute_num_layers ||
+         knob == K::recompute_modules;
+}
+
 // The first of them, off as the plan has them: decided anew with little room they would be on, and cost a longer step.
 constexpr Knob kKeptOff[] = {K::recompute_granularity, K::optimizer_cpu_offload};
 
@@ -129,7 +134,11 @@ Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, co
     if (!there) fix.push_back({knob, "", value});
   };
   for (const auto& [knob, value] : changes) add(knob, value);
+  const bool without_recompute = std::any_of(changes.begin(), changes.end(), [](const auto& change) {
+    return change.first == K::recompute_granularity && change.second.is_none();
+  });
   for (const Knob knob : kMakeRoom) {
+    if (without_recompute && Recomputes(knob)) continue;  // it says how
     const Value& value = plan.config.Get(knob);
     const bool set = value.is_bool() ? value.truthy() : !value.is_none() && (!value.is_list() || !value.list().empty());
     // What a search gave stands there as a caller's word.
@@ -142,13 +151,16 @@ Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, co
     const bool open = (origin == Origin::kDecided || origin == Origin::kDefault) && !LeavesOff(StackOf(plan.env), knob);
     if (left >= StepModel::Room::kMarginal && open && !value.truthy()) add(knob, value);
   }
+  const bool other_shape = !SameStages(changes) || std::any_of(changes.begin(), changes.end(), [](const auto& change) {
+    return change.first == K::micro_batch_size;
+  });
   for (const Knob knob : kExecution) {
     const bool decided = plan.config.origin(knob) == Origin::kDecided && !plan.config.Get(knob).is_none();
     const Decision* const decision = FindDecision(plan.decisions, knob);
     const bool weighed = decision != nullptr && decision->rule_id == kExecutionDecision;
     const bool needed =
         weighed || (knob == K::overlap_moe_expert_parallel_comm && RecomputesWithinOverlap(plan.config));
-    if (decided && (needed || !SameStages(changes))) add(knob, plan.config.Get(knob));
+    if (decided && (needed || other_shape)) add(knob, plan.config.Get(knob));
   }
   for (const Assignment& size : plan.chosen) add(size.knob, size.value);
   if (!plan.stages_given && plan.stages.pp > 1) add(K::virtual_pipeline_model_parallel_size, Value(plan.stages.vpp));

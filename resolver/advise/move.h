@@ -63,7 +63,8 @@ Finding NextStepFinding(absl::string_view source);
 
 // A second or third of the list. Its fix is the changes, which the question has to be asked again with, and decisions
 // that would be others beside them: what the plan gives for its memory, or does not give where `left` is little room
-// with the changes, and beside other stages how they are executed. What is promised holds all else as it is.
+// with the changes, and beside other stages or microbatches how they are executed. What is promised holds all else as
+// it is.
 Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, const PlanForecast& plan,
                          const KnobChanges& changes, StepModel::Room left);
 

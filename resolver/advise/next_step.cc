@@ -175,25 +175,31 @@ std::string Time(double us) {
   return us >= 1e6 ? absl::StrFormat("%.3g s", us / 1e6) : absl::StrFormat("%.3g ms", us / 1e3);
 }
 
-Finding Describe(const StepOutlook& outlook, const Move& move, StepModel::Room left) {
+constexpr absl::string_view kWorkflow = "Megatron-Bridge: MoE optimisation workflow (fit, scale, profile, retune)";
+
+// A plan that lacks memory: what frees some is all that is asked.
+Finding DescribeRoom(const StepOutlook& outlook, const Move& move, StepModel::Room left) {
+  Finding finding = NextStepFinding(kWorkflow);
+  finding.seen =
+      absl::StrFormat("memory is the first wall (%s)", outlook.measured ? "as the profile says" : "forecast");
+  finding.needs = absl::StrFormat("next to try: %s; step %+.0f %% expected (%+.0f..%+.0f), memory then %s",
+                                  TextOf(move.changes), 100 * move.effect.change, 100 * move.effect.low,
+                                  100 * move.effect.high, left == StepModel::Room::kEnough ? "fits" : "is marginal");
+  return finding;
+}
+
+Finding Describe(const StepOutlook& outlook, const StepModel& model, const PlanForecast& plan, const Move& move,
+                 const MemoryForecast& then, StepModel::Room left) {
   const WallShare& wall = move.wall;
-  Finding finding = NextStepFinding("Megatron-Bridge: MoE optimisation workflow (fit, scale, profile, retune)");
+  Finding finding = OtherStepFinding("decide.next-step", kWorkflow, plan, move.changes, left);
   const bool largest = wall.name == outlook.walls.front().name;
-  if (wall.name == "memory") {
-    finding.seen =
-        absl::StrFormat("memory is the first wall (%s)", outlook.measured ? "as the profile says" : "forecast");
-    finding.needs = absl::StrFormat("next to try: %s; step %+.0f %% expected (%+.0f..%+.0f), memory then %s",
-                                    TextOf(move.changes), 100 * move.effect.change, 100 * move.effect.low,
-                                    100 * move.effect.high, left == StepModel::Room::kEnough ? "fits" : "is marginal");
-    return finding;
-  }
   finding.seen = absl::StrFormat("%s %s %.0f %% of a %s step (%s)", std::string(wall.name),
                                  largest ? "is the largest wall:" : "takes", 100 * wall.ratio, Time(outlook.us),
                                  outlook.measured ? "measured" : "forecast");
-  finding.needs = absl::StrFormat("next to try: %s; step %+.0f %% expected (%+.0f..%+.0f)%s%s", TextOf(move.changes),
-                                  100 * move.effect.change, 100 * move.effect.low, 100 * move.effect.high,
-                                  move.effect.needs_ab() ? ", only a run can tell" : "",
-                                  left == StepModel::Room::kMarginal ? ", memory stays marginal" : "");
+  finding.needs = absl::StrCat("next to try: ", TextOf(move.changes), "; ",
+                               PromiseOf(move.effect, model.Memory(plan.config, plan.env, plan.stages), then),
+                               move.effect.needs_ab() ? "; only a run can tell" : "",
+                               left == StepModel::Room::kMarginal ? "; memory stays marginal" : "");
   return finding;
 }
 
@@ -244,7 +250,8 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
     if (short_of_memory && memory.fullest.total.value >= now) continue;
     if (!MayBeTried(plan, move.changes)) continue;
     NextStep next;
-    next.finding = Describe(outlook, move, left);
+    next.finding =
+        short_of_memory ? DescribeRoom(outlook, move, left) : Describe(outlook, model, plan, move, memory, left);
     AbSuggestion ab;
     ab.knob = move.changes.front().first;
     ab.plan_value = plan.config.Get(ab.knob);
