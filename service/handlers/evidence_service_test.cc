@@ -2,7 +2,9 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
+#include <atomic>
 #include <chrono>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/evidence_service.grpc.pb.h"
 #include "flightplan/v1/resolver_service.grpc.pb.h"
+#include "google/protobuf/util/json_util.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "grpcpp/create_channel.h"
@@ -21,6 +24,7 @@
 #include "service/testing/fake_backend.h"
 #include "service/testing/http_get.h"
 #include "service/testing/postgres.h"
+#include "service/testing/web_call.h"
 #include "tests/support/temporary_folder.h"
 
 namespace flightplan::service {
@@ -71,6 +75,7 @@ class EvidenceServiceTest : public testing::Test {
     settings.http_listen = "127.0.0.1:0";
     settings.evidence_store = store;
     settings.max_in_flight = max_in_flight_;
+    if (web_) settings.web_listen = "127.0.0.1:0";
     stub_.reset();
     server_.reset();
     auto server = Server::Start(settings, std::make_shared<const Catalog>(*Catalog::Builtin()),
@@ -104,6 +109,7 @@ class EvidenceServiceTest : public testing::Test {
 
   const TemporaryFolder folder_;
   int64_t max_in_flight_ = 0;  // as the server has it
+  bool web_ = false;           // with a port for browsers
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::EvidenceService::Stub> stub_;
@@ -310,6 +316,40 @@ TEST_F(EvidenceServiceTest, AStuckStoreTakesNoPlacesOfOtherCalls) {
   ASSERT_EQ(sqlite3_exec(holder, "ROLLBACK", nullptr, nullptr, nullptr), SQLITE_OK);
   sqlite3_close(holder);
   for (std::thread& reporter : reporters) reporter.join();
+}
+
+// The same at the port for browsers, where a report keeps its place until it is kept.
+TEST_F(EvidenceServiceTest, AStuckStoreTakesHalfOfThePlacesOfBrowsersAtMost) {
+  constexpr int kReports = 6, kKept = 2;  // of 8 places browsers have 4, reports 2 of them
+  max_in_flight_ = 8;
+  web_ = true;
+  Start(Store());
+  ASSERT_TRUE(Report(ReportedRun("first")).ok());
+  sqlite3* holder = nullptr;
+  ASSERT_EQ(sqlite3_open(folder_.File("evidence.db").c_str(), &holder), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(holder, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), SQLITE_OK);
+  std::atomic<int> refused{0}, taken{0};
+  std::vector<std::thread> reporters;
+  for (int i = 0; i < kReports; ++i) {
+    reporters.emplace_back([&, i] {
+      v1::ReportMeasurementRequest request;
+      *request.mutable_measurement() = ReportedRun(absl::StrCat("job-", i));
+      std::string json;
+      ASSERT_TRUE(google::protobuf::util::MessageToJsonString(request, &json).ok());
+      const int status = WebCall(server_->web_port(), JsonCall("EvidenceService/ReportMeasurement", json)).status;
+      ++(status == 429 ? refused : taken);
+    });
+  }
+  while (refused < kReports - kKept && taken == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int i = 0; i < 3; ++i) {
+    const WebAnswer answer =
+        WebCall(server_->web_port(), JsonCall("ResolverService/ResolveConfig", R"({"model": {"name": "m"}})"));
+    EXPECT_EQ(answer.status, 200) << answer.body;
+  }
+  ASSERT_EQ(sqlite3_exec(holder, "ROLLBACK", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(holder);
+  for (std::thread& reporter : reporters) reporter.join();
+  EXPECT_EQ(taken, kKept);
 }
 
 TEST_F(EvidenceServiceTest, TheStoreGoesAwayAndComesBack) {

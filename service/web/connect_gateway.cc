@@ -111,7 +111,8 @@ void ConnectGateway::Take(std::shared_ptr<const HttpRequest> request, std::share
   }
   if (shared_->options.may_ask) call->unread = !shared_->options.may_ask(*method->rpc, *request);
   if (shared_->refusing) return refuse(*call, absl::UnavailableError("the server is ending"));
-  if (!shared_->Enter()) return refuse(*call, absl::ResourceExhaustedError("too many calls of browsers in flight"));
+  if (!shared_->Enter(*method))
+    return refuse(*call, absl::ResourceExhaustedError("too many calls of browsers in flight"));
   (method->unary() ? StartUnary : StartStream)(shared_, *std::move(call), std::move(request), std::move(reply));
 }
 

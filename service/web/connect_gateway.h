@@ -35,8 +35,8 @@ class ConnectGateway {
     // Counts such a call; null: nobody counts.
     std::function<void(const google::protobuf::MethodDescriptor& rpc, const grpc::Status& status)> ended_here;
     size_t max_message_bytes = size_t{1} << 20;  // unpacked
-    int64_t max_calls = 64;                      // at once; more are refused with RESOURCE_EXHAUSTED
-    int threads = 1;                             // that write answers
+    int64_t max_calls = 64;  // at once, half of them with effects; more are refused with RESOURCE_EXHAUSTED
+    int threads = 1;         // that write answers
   };
   explicit ConnectGateway(Options options);
   // No call is under way any more.

@@ -1,7 +1,9 @@
 // What all calls of a ConnectGateway share, and what unary calls and streams have in common.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -38,18 +40,26 @@ struct ConnectGateway::Shared {
   // The same, counted.
   grpc::Status EndHere(const ConnectMethod& method, const absl::Status& status, const HttpRequest& request) const;
 
-  bool Enter() {
-    if (calls.fetch_add(1, std::memory_order_relaxed) < options.max_calls) return true;
-    Leave();
+  // Half of the places at most for calls with effects: they may wait for a store or a GPU, and questions need neither.
+  bool Enter(const ConnectMethod& method) {
+    const int64_t most_effects = std::max<int64_t>(1, options.max_calls / 2);
+    const bool room = calls.fetch_add(1, std::memory_order_relaxed) < options.max_calls;
+    const bool may = !method.side_effects || effects.fetch_add(1, std::memory_order_relaxed) < most_effects;
+    if (room && may) return true;
+    Leave(method);
     return false;
   }
-  void Leave() { calls.fetch_sub(1, std::memory_order_relaxed); }
+  void Leave(const ConnectMethod& method) {
+    calls.fetch_sub(1, std::memory_order_relaxed);
+    if (method.side_effects) effects.fetch_sub(1, std::memory_order_relaxed);
+  }
 
   const Options options;
   const ConnectMethods methods;
   const MessageCodec codec;
   grpc::GenericStub stub;
   std::atomic<int64_t> calls{0};
+  std::atomic<int64_t> effects{0};  // of them
   std::atomic<bool> refusing{false};
   WorkerPool& writers;  // of the gateway: a call may be the last to hold this object, and one of its threads that call
 };

@@ -22,7 +22,7 @@ class StreamJob final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::B
   StreamJob(std::shared_ptr<ConnectGateway::Shared> shared, ConnectCall call,
             std::shared_ptr<const HttpRequest> request, std::shared_ptr<HttpReply> reply)
       : shared_(std::move(shared)), call_(std::move(call)), request_(std::move(request)), reply_(std::move(reply)) {}
-  ~StreamJob() override { shared_->Leave(); }
+  ~StreamJob() override { shared_->Leave(*call_.method); }
 
   void Start() {
     if (const absl::Status status = ReadMessages(); !status.ok()) {

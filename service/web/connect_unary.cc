@@ -15,7 +15,7 @@ struct UnaryJob {
   UnaryJob(std::shared_ptr<ConnectGateway::Shared> s, ConnectCall c, std::shared_ptr<const HttpRequest> r,
            std::shared_ptr<HttpReply> a)
       : shared(std::move(s)), call(std::move(c)), request(std::move(r)), reply(std::move(a)) {}
-  ~UnaryJob() { shared->Leave(); }
+  ~UnaryJob() { shared->Leave(*call.method); }
   UnaryJob(const UnaryJob&) = delete;
   UnaryJob& operator=(const UnaryJob&) = delete;
 
