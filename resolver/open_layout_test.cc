@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -228,6 +229,27 @@ TEST(OpenLayout, SaysWhyItHasNoAnswer) {
     ASSERT_NE(open, nullptr);
     EXPECT_EQ(open->fixes_size(), 0);
     EXPECT_EQ(open->needs().find("give the open sizes"), std::string::npos) << open->needs();
+  }
+}
+
+// A precision that these GPUs do not have is one fault: no size mends it, and its fix needs nothing that the layout of
+// a question without a search would.
+TEST(OpenLayout, WhatEveryLayoutIsRefusedForIsOneError) {
+  v1::ResolveConfigRequest request = Training("llama-3.1-8b", "h100-sxm", 16, 4096, 128);
+  request.mutable_workload()->set_precision("mxfp8");
+  const v1::ResolveConfigResponse refused = Resolved(request);
+  EXPECT_EQ(testing::Errors(refused.findings()), std::set<std::string>{"gpu-gate.mxfp8-needs-blackwell"});
+  EXPECT_EQ(CountOf(refused.findings(), "layout.none-found"), 1);
+  EXPECT_EQ(refused.estimate().fit(), v1::FIT_VERDICT_UNKNOWN);
+  const v1::Finding* const gate = FindFinding(refused.findings(), "gpu-gate.mxfp8-needs-blackwell");
+  ASSERT_EQ(gate->fixes_size(), 2);
+  for (const v1::Fix& fix : gate->fixes()) {
+    EXPECT_EQ(fix.knobs_size(), 1) << fix.DebugString();
+    v1::ResolveConfigRequest fixed = request;
+    Apply(fix, &fixed);
+    const v1::ResolveConfigResponse answer = Resolved(fixed);
+    EXPECT_EQ(answer.outcome(), v1::OUTCOME_RESOLVED);
+    EXPECT_EQ(CountOf(answer.findings(), "layout.searched"), 1);
   }
 }
 
