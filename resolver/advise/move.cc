@@ -145,15 +145,15 @@ Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, co
     const Origin origin = plan.config.origin(knob);
     if (set && (origin == Origin::kDecided || origin == Origin::kCaller)) add(knob, value);
   }
+  const bool other_shape = !SameStages(changes) || std::any_of(changes.begin(), changes.end(), [](const auto& change) {
+    return change.first == K::micro_batch_size;
+  });
   for (const Knob knob : kKeptOff) {
     const Value& value = plan.config.Get(knob);
     const Origin origin = plan.config.origin(knob);
     const bool open = (origin == Origin::kDecided || origin == Origin::kDefault) && !LeavesOff(StackOf(plan.env), knob);
-    if (left >= StepModel::Room::kMarginal && open && !value.truthy()) add(knob, value);
+    if ((other_shape || left >= StepModel::Room::kMarginal) && open && !value.truthy()) add(knob, value);
   }
-  const bool other_shape = !SameStages(changes) || std::any_of(changes.begin(), changes.end(), [](const auto& change) {
-    return change.first == K::micro_batch_size;
-  });
   for (const Knob knob : kExecution) {
     const bool decided = plan.config.origin(knob) == Origin::kDecided && !plan.config.Get(knob).is_none();
     const Decision* const decision = FindDecision(plan.decisions, knob);

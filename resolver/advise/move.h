@@ -61,10 +61,10 @@ bool MayBeTried(const PlanForecast& plan, const KnobChanges& changes);
 // An empty finding of the next step's kind, for what is seen and needed.
 Finding NextStepFinding(absl::string_view source);
 
-// A second or third of the list. Its fix is the changes, which the question has to be asked again with, and decisions
-// that would be others beside them: what the plan gives for its memory, or does not give where `left` is little room
-// with the changes, and beside other stages or microbatches how they are executed. What is promised holds all else as
-// it is.
+// One of the list. Its fix is the changes, which the question has to be asked again with, and decisions that would be
+// others beside them: what the plan gives for its memory; what it does not give, where `left` is little room with the
+// changes or they are other stages or microbatches; and beside these how they are executed. What is promised holds all
+// else as it is.
 Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, const PlanForecast& plan,
                          const KnobChanges& changes, StepModel::Room left);
 
