@@ -341,26 +341,26 @@ namespace {
 
 bool AllOf(const auto& names, auto holds) { return std::all_of(names.begin(), names.end(), holds); }
 
-// A rule about the model alone, or about its precision on these GPUs with these libraries. No size of a layout moves
-// what it looks at.
-bool LooksAtNoLayout(const Rule& rule) {
-  if (rule.reads_env.size == 0) return false;
-  const auto of_model = [](absl::string_view name) { return name == "model_class" || name == "model_type"; };
-  const auto of_machine = [](absl::string_view name) {
-    return name == "gpu" || name == "cc_major" || name == "cc_minor" || name == "te" || name == "torch";
+// A rule about the model, about what the question pins or about its precision, on these machines with these libraries:
+// no size of a layout moves what it looks at.
+bool LooksAtNoLayout(const Rule& rule, const NormalizedIntent& question) {
+  const auto given = [](absl::string_view name) {
+    constexpr absl::string_view kGiven[] = {"model_class", "model_type", "gpu", "cc_major", "cc_minor", "te", "torch"};
+    return std::find(std::begin(kGiven), std::end(kGiven), name) != std::end(kGiven);
   };
-  if (rule.reads.size == 0) return AllOf(rule.reads_env, of_model);
-  return AllOf(rule.reads_env, of_machine) &&
-         AllOf(rule.reads, [](Knob knob) { return absl::string_view(Row(knob).group) == "precision"; });
+  const auto pinned = [&](Knob knob) {
+    return absl::string_view(Row(knob).group) == "precision" || PinOf(question, knob).has_value();
+  };
+  return rule.reads.size + rule.reads_env.size > 0 && AllOf(rule.reads_env, given) && AllOf(rule.reads, pinned);
 }
 
 }  // namespace
 
 std::vector<Finding> ErrorsOfEveryLayout(const ResolvedPlan& plain) {
   std::vector<Finding> errors;
-  std::copy_if(plain.run.findings.begin(), plain.run.findings.end(), std::back_inserter(errors), [](const Finding& f) {
+  std::copy_if(plain.run.findings.begin(), plain.run.findings.end(), std::back_inserter(errors), [&](const Finding& f) {
     const Rule* const rule = f.severity == Severity::kError ? FindRule(f.rule_id) : nullptr;
-    return rule != nullptr && LooksAtNoLayout(*rule);
+    return rule != nullptr && LooksAtNoLayout(*rule, plain.intent);
   });
   return errors;
 }

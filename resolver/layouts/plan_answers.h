@@ -69,8 +69,8 @@ absl::StatusOr<SearchStatistics> SearchAndAnswer(const NormalizedIntent& questio
 // What refuses a plan, whatever its memory and the sizes that are open.
 std::vector<Finding> ErrorsBesideMemory(const ResolvedPlan& plan);
 
-// What refuses every layout alike: the model, or its precision on these GPUs. Nothing need be searched. `plain`: the
-// question without a search.
+// What refuses every layout alike: the model, its precision on these GPUs, or pins. Nothing need be searched. `plain`:
+// the question without a search.
 std::vector<Finding> ErrorsOfEveryLayout(const ResolvedPlan& plain);
 inline constexpr char kEachRefused[] = "no layout was searched: each would be refused, whatever its sizes";
 
