@@ -261,6 +261,7 @@ std::vector<std::string> BeyondMegatronCore(const ModelSpec& m, bool cli) {
   need(m.attention == "mfa", "multi-matrix factorisation attention");
   need(m.attention == "kda-mla-hybrid", "Kimi delta attention");
   need(m.attention == "csa-hybrid", "compressed sparse attention (DeepSeek-V4)");
+  need(m.num_residual_streams.value_or(1) > 1, "hyper-connections (mHC) in a pipeline");
   need(m.attention == "gqa+block-sparse", "block-sparse attention with its own indexer");
   need(m.attention == "gqa+chunked", "chunked local attention");
   if (const int64_t norms = m.norms_per_layer.value_or(2); norms != 2) {

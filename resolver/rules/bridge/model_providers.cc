@@ -125,6 +125,16 @@ const Rule kRules[] = {
      .when = [](F f) { return f.set(K::virtual_pipeline_model_parallel_size) && By(f, BridgeProvider::kKimiK3); },
      .needs = "Megatron-Bridge builds Kimi K3 without virtual pipeline stages",
      .fix = NoVirtualStages},
+    {.id = "bridge-deepseek-v4.dev-core",
+     .area = "version-gate",
+     .kind = Kind::kWarning,
+     .at = {Phase::kBuild, 20162},
+     .source = "Megatron-Bridge:examples/models/deepseek_v4/README.md:46",
+     .reads_env = {"model_type"},
+     .when = [](F f) { return f.container() && f.env().model_type == "deepseek_v4"; },
+     .needs =
+         "the Megatron-LM that Bridge pins builds no DeepSeek-V4 (ValueError: its attention is unknown there): take "
+         "Megatron-LM's dev branch, ./scripts/switch_mcore.sh dev"},
 };
 
 }  // namespace

@@ -15,6 +15,10 @@ bool BadLayerNumber(F f) {
   return Recomputed(f) && !layers.is_none() && (!layers.is_int() || layers.integer() < 1);
 }
 
+// Megatron-Bridge turns them on for DeepSeek-V4, under the name that they have on Megatron-LM's dev branch, where it
+// runs (bridge-deepseek-v4.dev-core): src/megatron/bridge/models/deepseek/deepseek_v4_bridge.py:475.
+bool HasMhc(F f) { return f.on(K::enable_mhc_connections) || (f.container() && f.env().model_type == "deepseek_v4"); }
+
 std::vector<Patch> DropFromRecompute(F f) {
   return {{Assign(K::recompute_modules, Without(f.value(K::recompute_modules), {"mhc"}))}};
 }
@@ -25,7 +29,8 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(2030),
      .core = {.since = kMain},
      .reads = {K::recompute_modules, K::enable_mhc_connections},
-     .when = [](F f) { return Recomputed(f) && !f.on(K::enable_mhc_connections); },
+     .reads_env = {"model_type"},
+     .when = [](F f) { return Recomputed(f) && !HasMhc(f); },
      .needs = "recomputing mhc needs enable_mhc_connections",
      .fix = DropFromRecompute},
     {.id = "mhc.recompute-vs-mlp",
