@@ -156,7 +156,12 @@ class Writer {
     Put(K::qk_head_dim, m_.qk_head_dim);
     Put(K::qk_pos_emb_head_dim, m_.qk_pos_emb_head_dim);
     Put(K::v_head_dim, m_.v_head_dim);
-    if (m_.attention == "csa-hybrid") Put(K::kv_channels, m_.kv_channels);
+    if (m_.attention == "csa-hybrid") {
+      Put(K::kv_channels, m_.kv_channels);
+    } else if (cli_ && m_.num_attention_heads > 0 && m_.hidden_size % m_.num_attention_heads != 0) {
+      // Nothing of these layers is made by it, but the command line asks for it where heads do not divide the width.
+      Put(K::kv_channels, m_.v_head_dim);
+    }
     if (m_.dsa_indexer_n_heads.has_value() && m_.attention == "mla+dsa") {
       Put(K::experimental_attention_variant, Value("dsa"));
     }
