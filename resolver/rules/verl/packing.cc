@@ -34,6 +34,18 @@ const Rule kRules[] = {
      .source = "verl:verl/workers/engine/megatron/transformer_impl.py:367",
      .reads = {K::variable_seq_lengths},
      .change = VaryLengths},
+    // A dense model too, which the class's own default, allgather, would stop (dispatcher.allgather-no-varlen).
+    {.id = "verl.alltoall",
+     .area = "dispatcher",
+     .kind = Kind::kChange,
+     .at = {Phase::kParse, 93},
+     .source = "verl:verl/workers/engine/megatron/transformer_impl.py:369",
+     .reads = {K::moe_token_dispatcher_type},
+     .change =
+         [](Editor& e) {
+           const Origin origin = e.facts().origin(K::moe_token_dispatcher_type);
+           if (origin == Origin::kDefault) e.Set(K::moe_token_dispatcher_type, "alltoall");
+         }},
     {.id = "verl.packed-no-cuda-graph",
      .area = "cuda-graph",
      .at = {Phase::kSchedule, 900},
