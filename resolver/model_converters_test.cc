@@ -47,6 +47,8 @@ constexpr Row kRows[] = {
     {"ms-swift", "qwen3-next-80b-a3b", nullptr},
     {"slime", "gemma-3-27b", "slime.model-type"},
     {"slime", "qwen3-30b-a3b", nullptr},
+    {"miles", "nemotron-h-56b", "miles.model-type"},
+    {"miles", "qwen3.5-35b-a3b", nullptr},
     {"megatron-lm", "dbrx", nullptr},
 };
 

@@ -349,7 +349,8 @@ bool LooksAtNoLayout(const Rule& rule, const NormalizedIntent& question) {
     return std::find(std::begin(kGiven), std::end(kGiven), name) != std::end(kGiven);
   };
   const auto pinned = [&](Knob knob) {
-    return absl::string_view(Row(knob).group) == "precision" || PinOf(question, knob).has_value();
+    const absl::string_view group = Row(knob).group;
+    return group == "precision" || group == "adapters" || PinOf(question, knob).has_value();
   };
   return rule.reads.size + rule.reads_env.size > 0 && AllOf(rule.reads_env, given) && AllOf(rule.reads, pinned);
 }
