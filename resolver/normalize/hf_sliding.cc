@@ -1,9 +1,14 @@
 // What a config.json says of windows, and of layers whose attention differs with them: Gemma, MiMo-V2 and Step.
 #include <algorithm>
-#include <cstdlib>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/normalize/hf_families.h"
@@ -23,13 +28,14 @@ struct Heads {
   int64_t v_size;
 };
 
-// Weights of the four projections of one layer.
-int64_t Projections(int64_t hidden, const Heads& heads) {
-  return hidden * (heads.query * (heads.qk_size + heads.v_size) + heads.groups * (heads.qk_size + heads.v_size));
+// Weights of the four projections of one layer, for any sizes that a file may say.
+double Projections(int64_t hidden, const Heads& heads) {
+  const double sizes = static_cast<double>(heads.qk_size) + static_cast<double>(heads.v_size);
+  return static_cast<double>(hidden) * static_cast<double>(heads.query + heads.groups) * sizes;
 }
 
 Heads HeadsOf(const ModelSpec& m) {
-  const int64_t size = m.kv_channels.value_or(0);
+  const int64_t size = m.kv_channels.value_or(m.hidden_size / std::max<int64_t>(1, m.num_attention_heads));
   return {m.num_attention_heads, m.num_query_groups, size, size};
 }
 
@@ -37,14 +43,16 @@ Heads HeadsOf(const ModelSpec& m) {
 // that is.
 void CountAlike(HfReader& r, absl::string_view which, int64_t layers, const Heads& heads) {
   const Heads counted = HeadsOf(r.model());
-  const int64_t off =
-      layers * (Projections(r.model().hidden_size, counted) - Projections(r.model().hidden_size, heads));
+  const int64_t hidden = r.model().hidden_size;
+  const double off = static_cast<double>(layers) * (Projections(hidden, counted) - Projections(hidden, heads));
   if (off == 0) return;
-  r.Note(absl::StrCat(
-      "its ", layers, " ", which, " have ", heads.query, " query and ", heads.groups, " key and value heads of ",
-      heads.qk_size, heads.v_size == heads.qk_size ? "" : absl::StrCat(" and ", heads.v_size),
-      "; they are counted with ", counted.query, " and ", counted.groups, " of ", counted.qk_size, ", which is ",
-      (std::abs(off) + 500000) / 1000000, " million parameters too ", off > 0 ? "many" : "few"));
+  const std::string size =
+      heads.v_size == heads.qk_size ? absl::StrCat(heads.qk_size) : absl::StrCat(heads.qk_size, " and ", heads.v_size);
+  r.Note(
+      absl::StrFormat("its %d %s have %d query and %d key and value heads of %s; they are counted with %d and %d of "
+                      "%d, which is %.3g million parameters too %s",
+                      layers, which, heads.query, heads.groups, size, counted.query, counted.groups, counted.qk_size,
+                      std::abs(off) / 1e6, off > 0 ? "many" : "few"));
 }
 
 // Which layers have a window, one flag a layer. Megatron's own pattern is a period: each N-th layer has none.
@@ -67,7 +75,7 @@ absl::Status SetPeriod(HfReader& r, absl::string_view path, const std::vector<in
     elsewhere += (windowed[static_cast<size_t>(i)] == 0) != ((i + 1) % period == 0);
   if (elsewhere > 0) {
     r.Note(absl::StrCat(full, " of its ", m.num_layers, " layers have no window, at places of their own (", path,
-                        "); plans count each ", period, "th layer for one, ", m.num_layers / period, " in all"));
+                        "); plans count one in ", period, " for such, ", m.num_layers / period, " in all"));
   }
   return absl::OkStatus();
 }
@@ -105,7 +113,7 @@ namespace hf {
 
 absl::Status SlidingWindow(HfReader& r) {
   if (!r.Has("sliding_window")) return absl::OkStatus();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t window, r.RequiredInt("sliding_window", 1, int64_t{1} << 40));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t window, r.RequiredInt("sliding_window", 1, kMaxWindow));
   r.model().attention = "gqa+sliding";
   r.model().window_size = window;
   return absl::OkStatus();
