@@ -80,7 +80,7 @@ TEST(NextStep, AnAbOfNearlyTheSameMemoryIsLeftToARun) {
 TEST(NextStep, TheOtherRunOfAnAbSaysWhatItChanges) {
   for (const auto& [target, words] :
        {std::pair{"megatron-lm", "--overlap-moe-expert-parallel-comm \\\n"},
-        {"miles", "--overlap-moe-expert-parallel-comm \\\n"},
+        {"vime", "--overlap-moe-expert-parallel-comm \\\n"},
         {"megatron-bridge", "++comm_overlap.overlap_moe_expert_parallel_comm=true \\\n"},
         {"verl", "override_transformer_config.overlap_moe_expert_parallel_comm=true \\\n"},
         {"nemo-rl", "model_overrides.overlap_moe_expert_parallel_comm=true \\\n"},

@@ -143,16 +143,19 @@ Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, co
     const bool set = value.is_bool() ? value.truthy() : !value.is_none() && (!value.is_list() || !value.list().empty());
     // What a search gave stands there as a caller's word.
     const Origin origin = plan.config.origin(knob);
-    if (set && (origin == Origin::kDecided || origin == Origin::kCaller)) add(knob, value);
+    // The default list too, beside a granularity of the caller's: decided anew it may be another.
+    const bool own_list = knob == K::recompute_modules && plan.config.Get(K::recompute_granularity).truthy();
+    if (set && (own_list || origin == Origin::kDecided || origin == Origin::kCaller)) add(knob, value);
   }
-  const bool other_shape = !SameStages(changes) || std::any_of(changes.begin(), changes.end(), [](const auto& change) {
-    return change.first == K::micro_batch_size;
+  // What other decisions look at first.
+  const bool redecided = !SameStages(changes) || std::any_of(changes.begin(), changes.end(), [](const auto& change) {
+    return change.first == K::micro_batch_size || change.first == K::recompute_granularity;
   });
   for (const Knob knob : kKeptOff) {
     const Value& value = plan.config.Get(knob);
     const Origin origin = plan.config.origin(knob);
     const bool open = (origin == Origin::kDecided || origin == Origin::kDefault) && !LeavesOff(StackOf(plan.env), knob);
-    if ((other_shape || left >= StepModel::Room::kMarginal) && open && !value.truthy()) add(knob, value);
+    if ((redecided || left >= StepModel::Room::kMarginal) && open && !value.truthy()) add(knob, value);
   }
   for (const Knob knob : kExecution) {
     const bool decided = plan.config.origin(knob) == Origin::kDecided && !plan.config.Get(knob).is_none();
@@ -160,7 +163,7 @@ Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, co
     const bool weighed = decision != nullptr && decision->rule_id == kExecutionDecision;
     const bool needed =
         weighed || (knob == K::overlap_moe_expert_parallel_comm && RecomputesWithinOverlap(plan.config));
-    if (decided && (needed || other_shape)) add(knob, plan.config.Get(knob));
+    if (decided && (needed || redecided)) add(knob, plan.config.Get(knob));
   }
   for (const Assignment& size : plan.chosen) add(size.knob, size.value);
   if (!plan.stages_given && plan.stages.pp > 1) add(K::virtual_pipeline_model_parallel_size, Value(plan.stages.vpp));

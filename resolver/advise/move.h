@@ -63,8 +63,8 @@ Finding NextStepFinding(absl::string_view source);
 
 // One of the list. Its fix is the changes, which the question has to be asked again with, and decisions that would be
 // others beside them: what the plan gives for its memory; what it does not give, where `left` is little room with the
-// changes or they are other stages or microbatches; and beside these how they are executed. What is promised holds all
-// else as it is.
+// changes or they are other stages, microbatches or recompute; and beside these how they are executed. What is promised
+// holds all else as it is.
 Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, const PlanForecast& plan,
                          const KnobChanges& changes, StepModel::Room left);
 
