@@ -31,7 +31,7 @@ bool ReadsATokenizer(const Environment& env, const Config& config) {
   constexpr absl::string_view kTypes[] = {
       "HuggingFaceTokenizer", "TikTokenizer", "SentencePieceTokenizer", "GPTSentencePieceTokenizer", "Llama2Tokenizer",
       "MultimodalTokenizer",  "SFTTokenizer"};
-  const Value type = config.Get(K::tokenizer_type);
+  const Value& type = config.Get(K::tokenizer_type);
   return StackOf(env).tokenizer_model && type.is_text() &&
          std::find(std::begin(kTypes), std::end(kTypes), type.text()) != std::end(kTypes);
 }

@@ -330,6 +330,7 @@ TEST_F(EvidenceServiceTest, AStuckStoreTakesHalfOfThePlacesOfBrowsersAtMost) {
   ASSERT_EQ(sqlite3_exec(holder, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), SQLITE_OK);
   std::atomic<int> refused{0}, taken{0};
   std::vector<std::thread> reporters;
+  reporters.reserve(kReports);
   for (int i = 0; i < kReports; ++i) {
     reporters.emplace_back([&, i] {
       v1::ReportMeasurementRequest request;
