@@ -159,9 +159,7 @@ constexpr Record kRecords[] = {
      "fused kernels wherever the stated Transformer Engine has them and nothing else of the plan excludes them",
      "Megatron-LM:megatron/core/transformer/transformer_config.py, NVIDIA/TransformerEngine#2579"},
     {"decide.model-import", "model", "info", "decide", Verdict::kAdvice, "",
-     "what a model description here cannot hold is counted with the nearest that it can, and said with how far off "
-     "that "
-     "is",
+     "what a model description here cannot hold is counted with the nearest that it can; the finding says how far off",
      "Flightplan's reading of Hugging Face's config.json"},
     {"decide.next-step", "next-step", "info", "decide", Verdict::kAdvice, "",
      "the one change with the best forecast among those that the walls of the step suggest, that fits and that the "

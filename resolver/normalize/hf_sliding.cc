@@ -55,13 +55,16 @@ void CountAlike(HfReader& r, absl::string_view which, int64_t layers, const Head
                       std::abs(off) / 1e6, off > 0 ? "many" : "few"));
 }
 
+absl::Status NeedsOneALayer(HfReader& r, absl::string_view path, size_t entries) {
+  const int64_t layers = r.model().num_layers;
+  if (entries == static_cast<size_t>(layers)) return absl::OkStatus();
+  return r.Error(path, absl::StrCat("has ", entries, " entries; needs one for each of ", layers, " layers"));
+}
+
 // Which layers have a window, one flag a layer. Megatron's own pattern is a period: each N-th layer has none.
 absl::Status SetPeriod(HfReader& r, absl::string_view path, const std::vector<int64_t>& windowed) {
   ModelSpec& m = r.model();
-  if (static_cast<int64_t>(windowed.size()) != m.num_layers) {
-    return r.Error(path,
-                   absl::StrCat("has ", windowed.size(), " entries; needs one for each of ", m.num_layers, " layers"));
-  }
+  FLIGHTPLAN_RETURN_IF_ERROR(NeedsOneALayer(r, path, windowed.size()));
   const int64_t full = std::count(windowed.begin(), windowed.end(), 0);
   if (full == 0) {
     m.window_attn_skip_freq.reset();  // all have one
@@ -172,10 +175,7 @@ absl::Status MiMoV2Flash(HfReader& r) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> windowed, r.Ints("hybrid_layer_pattern"));
   FLIGHTPLAN_RETURN_IF_ERROR(SetPeriod(r, "hybrid_layer_pattern", windowed));
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> moe, r.Ints("moe_layer_freq"));
-  if (static_cast<int64_t>(moe.size()) != m.num_layers) {
-    return r.Error("moe_layer_freq",
-                   absl::StrCat("has ", moe.size(), " entries; needs one for each of ", m.num_layers, " layers"));
-  }
+  FLIGHTPLAN_RETURN_IF_ERROR(NeedsOneALayer(r, "moe_layer_freq", moe.size()));
   FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_layer_freq", Value(Value::List(moe.begin(), moe.end())), "moe_layer_freq"));
   Heads heads = HeadsOf(m);
   FLIGHTPLAN_ASSIGN_OR_RETURN(heads.v_size, r.Int("v_head_dim", heads.qk_size, 1, kMaxSize));

@@ -23,14 +23,11 @@ void AssumeImage(const v1::SoftwareStack& said, NormalizedIntent* intent) {
   const Image* const image = ImageOf(stack, ReleaseOf(env));
   if (image == nullptr) return;
   std::vector<Observed> assumed;
-  if (!said.has_te_version()) {
-    env.te = Version::Parse(image->te);
-    env.te_stated = true;
+  TakeVersionsOfImage(&env);
+  if (!std::exchange(env.te_stated, true)) {
     assumed.push_back({"te", Value(std::string(image->te))});
   }
-  if (!said.has_torch_version()) {
-    env.torch = Version::Parse(image->torch);
-    env.torch_stated = true;
+  if (!std::exchange(env.torch_stated, true)) {
     assumed.push_back({"torch", Value(std::string(image->torch))});
   }
   if (!said.has_dispatchers() && env.cc_major >= image->compute && !image->backends.empty()) {

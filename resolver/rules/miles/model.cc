@@ -1,11 +1,6 @@
 // Which models miles can hand to its rollout engine (radixark/miles@31f1ca961).
-#include <algorithm>
-#include <iterator>
-#include <string>
-
-#include "absl/strings/match.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "resolver/rules/rollout_converters.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -16,12 +11,9 @@ namespace {
 constexpr absl::string_view kFamilies[] = {"glm4",  "deepseekv3", "deepseekv4", "glmmoedsa", "qwen2", "qwen3",
                                            "llama", "mimo",       "inkling",    "kimik2",    "kimivl"};
 
-// By the model's type, which is the name of its configuration's class; adapters go by Megatron-Bridge.
+// Adapters go by Megatron-Bridge.
 bool HasNoConverter(const Facts& f) {
-  const std::string name = absl::StrReplaceAll(f.env().model_type, {{"_", ""}, {"-", ""}});
-  return !name.empty() && f.none(Knob::peft_scheme) &&
-         std::none_of(std::begin(kFamilies), std::end(kFamilies),
-                      [&name](absl::string_view family) { return absl::StrContains(name, family); });
+  return f.none(Knob::peft_scheme) && HasNoRolloutConverter(f.env().model_type, kFamilies);
 }
 
 const Rule kRules[] = {

@@ -1,11 +1,6 @@
 // Which models slime can hand to its rollout engine (THUDM/slime@624b824a8).
-#include <algorithm>
-#include <iterator>
-#include <string>
-
-#include "absl/strings/match.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "resolver/rules/rollout_converters.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -16,13 +11,8 @@ namespace {
 constexpr absl::string_view kFamilies[] = {"minimaxm2", "glm4",  "deepseekv3", "glmmoedsa", "kimi",
                                            "qwen2",     "qwen3", "llama",      "mimo"};
 
-// By the model's type, which is the name of its configuration's class. The names of a launch's own --model-name are not
-// seen here, nor is any model of a launch: it says the sizes alone.
-bool HasNoConverter(const Facts& f) {
-  const std::string name = absl::StrReplaceAll(f.env().model_type, {{"_", ""}, {"-", ""}});
-  return !name.empty() && std::none_of(std::begin(kFamilies), std::end(kFamilies),
-                                       [&name](absl::string_view family) { return absl::StrContains(name, family); });
-}
+// The names of a launch's own --model-name are not seen here, nor is any model of a launch: it says the sizes alone.
+bool HasNoConverter(const Facts& f) { return HasNoRolloutConverter(f.env().model_type, kFamilies); }
 
 const Rule kRules[] = {
     {.id = "slime.model-type",
