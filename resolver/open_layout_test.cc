@@ -54,7 +54,7 @@ TEST(OpenLayout, IsAsFastAsWithItsOwnSharedExpertOverlapSaid) {
 }
 
 // What leaves no room for the forecast's error counts for longer than it takes, but not for ever: with these sizes what
-// leaves room takes 70 % longer.
+// leaves more of it takes 60 % longer.
 TEST(OpenLayout, TakesWhatLeavesNoRoomWhereItIsMuchFaster) {
   v1::ResolveConfigRequest request = Training("llama-4-maverick", "h100-sxm", 32, 4096, 256);
   request.mutable_target()->set_framework("slime");
@@ -77,6 +77,7 @@ TEST(OpenLayout, TakesWhatLeavesNoRoomWhereItIsMuchFaster) {
   EXPECT_EQ(outside->seen().find(against), std::string::npos) << outside->seen();
   request.mutable_layout()->set_tensor_model_parallel_size(8);
   request.mutable_layout()->set_micro_batch_size(1);
+  request.mutable_layout()->set_virtual_pipeline_model_parallel_size(1);
   const v1::ResolveConfigResponse roomy = Resolved(request);
   EXPECT_EQ(roomy.outcome(), v1::OUTCOME_RESOLVED);
   EXPECT_LT(StepUs(open) * 1.5, StepUs(roomy));

@@ -1,6 +1,7 @@
 #include "resolver/layouts/execute_layout.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -60,9 +61,15 @@ bool RegainsTensorOverlap(Dispatcher dispatcher, const ResolvedPlan& plan, const
          !PinOf(plan.intent, K::tp_comm_overlap).has_value();
 }
 
-// The best execution with this dispatcher, where it promises a shorter step than the plan's. What hangs on one flex
-// backend hangs on the other.
-std::optional<FoundPlan> SearchWith(Dispatcher dispatcher, const ResolvedPlan& plan, ExecutionSearch* prepared) {
+// What a step with this dispatcher may take at first sight, to be worth a look in the plan's place.
+double PromisingUs(Dispatcher dispatcher, Dispatcher own, const ResolvedPlan& plan) {
+  const bool alike = IsFlex(dispatcher) && IsFlex(own);
+  return ExecutionLimitUs(plan, alike ? kWorthABackend : kAsFast) * (alike ? 1 : kPromise);
+}
+
+// The best execution with this dispatcher within the limit. What hangs on one flex backend hangs on the other.
+std::optional<FoundPlan> SearchWith(Dispatcher dispatcher, const ResolvedPlan& plan, double limit_us,
+                                    ExecutionSearch* prepared) {
   ExecutionSearch& search = *prepared;
   std::erase_if(search.question.execution.exchanges,
                 [&](const Exchange& exchange) { return exchange.dispatcher != dispatcher; });
@@ -72,9 +79,7 @@ std::optional<FoundPlan> SearchWith(Dispatcher dispatcher, const ResolvedPlan& p
   const bool alike = IsFlex(dispatcher) && IsFlex(search.base.dispatcher);
   const std::vector<Graphs> graphs = search.question.execution.graphs;
   if (alike && Settled(plan, K::cuda_graph_impl)) search.question.execution.graphs = {search.own_graphs};
-  const double promise = alike ? 1 : kPromise;
-  std::optional<FoundPlan> found = SearchExecutions(search.question, search.sizes, plan.step->stages,
-                                                    ExecutionLimitUs(plan, alike ? kWorthABackend : kAsFast) * promise);
+  std::optional<FoundPlan> found = SearchExecutions(search.question, search.sizes, plan.step->stages, limit_us);
   search.question.execution.graphs = graphs;
   search.base.tp_overlap = tp_overlap;
   return found;
@@ -93,6 +98,11 @@ GivenKnobs Carried(const ResolvedPlan& plan, const ResolvedPlan& tried) {
   return carried;
 }
 
+// By evidence, which is no reason for what does not fit.
+bool ExecutionIsSettled(const ResolvedPlan& plan) {
+  return Settled(plan, K::overlap_moe_expert_parallel_comm) || Settled(plan, K::cuda_graph_impl);
+}
+
 // Takes what the decisions make of these knobs in the plan's place, where it is better; whether it was. `carried`: what
 // it might have of the plan.
 absl::StatusOr<bool> TakeWith(const GivenKnobs& given, const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
@@ -104,6 +114,10 @@ absl::StatusOr<bool> TakeWith(const GivenKnobs& given, const NormalizedIntent& i
   if (NothingToWeigh(tried)) return false;
   ExecutionSearch search;
   FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(asked, evidence, room, &search, &tried));
+  if (!Launchable(tried) && ExecutionIsSettled(tried)) {
+    search.by_evidence = false;
+    FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(asked, evidence, room, &search, &tried));
+  }
   *carried = Carried(*plan, tried);
   // What no evidence speaks for gives way to any gain: else it would be longer than without what it needs.
   const double worth = Settled(*plan, K::moe_token_dispatcher_type) ? kWorthABackend : 0;
@@ -129,7 +143,8 @@ absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnap
   std::vector<Dispatcher> others = OtherDispatchers(intent, *plan, search.base.dispatcher);
   for (size_t i = 0; i < others.size(); ++i) {
     search.question.execution.exchanges = all;
-    const std::optional<FoundPlan> found = SearchWith(others[i], *plan, &search);
+    const double limit_us = PromisingUs(others[i], search.base.dispatcher, *plan);
+    const std::optional<FoundPlan> found = SearchWith(others[i], *plan, limit_us, &search);
     if (!found.has_value()) continue;
     GivenKnobs given = DispatcherKnobs(found->candidate, plan->decided.config, intent), carried;
     FLIGHTPLAN_ASSIGN_OR_RETURN(bool taken, TakeWith(given, intent, evidence, room, false, plan, &carried));
@@ -152,7 +167,7 @@ absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnap
 }
 
 // Takes a faster execution in the plan's place, of those that fill no more than the first of the rooms that anything
-// fits. What evidence says of speed is no reason for what does not fit.
+// fits.
 absl::Status TakeFaster(const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
                         absl::Span<const double> rooms, ResolvedPlan* plan) {
   for (const bool by_evidence : {true, false}) {
@@ -162,7 +177,7 @@ absl::Status TakeFaster(const NormalizedIntent& intent, const EvidenceSnapshot& 
       FLIGHTPLAN_RETURN_IF_ERROR(WeighDispatchers(intent, evidence, room, &search, plan));
       if (Launchable(*plan)) return absl::OkStatus();
     }
-    if (!Settled(*plan, K::overlap_moe_expert_parallel_comm) && !Settled(*plan, K::cuda_graph_impl)) break;
+    if (!ExecutionIsSettled(*plan)) break;
   }
   return absl::OkStatus();
 }
@@ -181,6 +196,29 @@ absl::Status TakeFuller(const NormalizedIntent& intent, const EvidenceSnapshot& 
   return absl::OkStatus();
 }
 
+// One flex backend's buffers may be what leaves no room: the other takes its place where it ranks before it.
+absl::Status TakeRoomierBackend(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
+  if (!Launchable(*plan) || !LeavesNoRoom(*plan)) return absl::OkStatus();
+  ExecutionSearch search;
+  PrepareExecutions(*plan, /*room=*/1, &search);
+  const Dispatcher own = search.base.dispatcher;
+  if (!IsFlex(own)) return absl::OkStatus();
+  for (const Dispatcher other : OtherDispatchers(intent, *plan, own)) {
+    if (!IsFlex(other)) continue;
+    search.question.execution = search.all;
+    const std::optional<FoundPlan> found = SearchWith(other, *plan, std::numeric_limits<double>::max(), &search);
+    if (!found.has_value()) continue;
+    const GivenKnobs given = DispatcherKnobs(found->candidate, plan->decided.config, intent);
+    NormalizedIntent asked = intent;
+    GiveKnobs(given, &asked);
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, ExecuteLayout(asked, evidence));
+    if (tried.step == nullptr || !Launchable(tried)) continue;
+    if (RankedUs(tried) < RankedUs(*plan) * (1 - kAsFast)) TakeExecution(given, std::move(tried), plan);
+    break;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<ResolvedPlan> ExecuteLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
@@ -188,6 +226,7 @@ absl::StatusOr<ResolvedPlan> ExecuteLayout(const NormalizedIntent& intent, const
   if (plan.ok() && !NothingToWeigh(*plan)) {
     absl::Status status = TakeFaster(intent, evidence, kRooms, &*plan);
     if (status.ok()) status = TakeFuller(intent, evidence, &*plan);
+    if (status.ok()) status = TakeRoomierBackend(intent, evidence, &*plan);
     if (!status.ok()) plan = std::move(status);
   }
   return plan;  // the one return: the plan is made where the caller has it

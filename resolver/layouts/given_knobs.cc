@@ -4,8 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
+#include "resolver/base/bytes.h"
+#include "resolver/layouts/execute_layout.h"
 #include "resolver/layouts/execution_space.h"
+#include "resolver/pipeline/resolve.h"
 #include "resolver/plan/stack.h"
 
 namespace flightplan {
@@ -115,13 +117,21 @@ void KeepDecision(const ResolvedPlan& before, Knob knob, ResolvedPlan* plan) {
 }
 
 std::string Gain(const ResolvedPlan& before, const ResolvedPlan& after, const std::vector<Knob>& changed) {
-  const auto values = [&](const Config& config) {
-    return absl::StrJoin(changed, ", ", [&](std::string* out, Knob knob) {
-      absl::StrAppend(out, Name(knob), "=", config.Get(knob).ToText());
-    });
-  };
-  return absl::StrFormat("weighed together by the forecast: %.3g s a step, where %s takes %.3g s",
-                         after.step_us() / 1e6, values(before.decided.config), before.step_us() / 1e6);
+  const Config& other = before.decided.config;
+  const bool was_flex = other.Get(K::moe_token_dispatcher_type).text() == "flex";
+  std::string others;
+  for (const Knob knob : changed) {
+    if (knob == K::moe_flex_dispatcher_backend && !was_flex) continue;
+    absl::StrAppend(&others, others.empty() ? "" : ", ", Name(knob), "=", other.Get(knob).ToText());
+  }
+  const double own_us = after.step_us(), others_us = before.step_us();
+  if (own_us > others_us * (1 - kAsFast) && MostMemory(after) < MostMemory(before)) {
+    return absl::StrFormat(
+        "weighed together by the forecast: %.3g s a step and %.3g GiB, where %s takes %.3g s and %.3g", own_us / 1e6,
+        MostMemory(after) / kGib, others, others_us / 1e6, MostMemory(before) / kGib);
+  }
+  return absl::StrFormat("weighed together by the forecast: %.3g s a step, where %s takes %.3g s", own_us / 1e6, others,
+                         others_us / 1e6);
 }
 
 }  // namespace
@@ -187,14 +197,17 @@ void TellAsDecided(const ResolvedPlan& before, const GivenKnobs& given, Resolved
   const bool same_backend = std::all_of(given.begin(), given.end(), [&](const auto& knob) {
     return knob.first != K::moe_flex_dispatcher_backend || same(knob);
   });
+  const bool was_flex = before.decided.config.Get(K::moe_token_dispatcher_type).text() == "flex";
   std::vector<Knob> changed;
   // That nothing is offloaded was weighed, too: the other knobs, given back as words without it, would be answered with
   // an offload that makes the room.
   bool offload_left_out = false;
   for (const auto& knob_value : given) {
     const Knob knob = knob_value.first;
-    // The reason for a dispatcher is one for its backend.
-    if (same(knob_value) && (knob != K::moe_token_dispatcher_type || same_backend)) {
+    // The reason for a dispatcher is one for its backend, which says nothing beside another one.
+    const bool other = (knob == K::moe_token_dispatcher_type && !same_backend) ||
+                       (knob == K::moe_flex_dispatcher_backend && !was_flex);
+    if (same(knob_value) && !other) {
       KeepDecision(before, knob, plan);
       const bool off = knob == K::optimizer_cpu_offload && !knob_value.second.truthy();
       if (off && FindDecision(before.decided.decisions, knob) == nullptr) {

@@ -26,8 +26,10 @@ using K = Knob;
 // Numbers of virtual stages as close as this are told apart by their number; half of it, so that the one that is taken
 // is not a longer step than another question would find.
 constexpr double kAsFastStages = kAsFast / 2;
-// Numbers of virtual stages that go through the whole pipeline and can be launched.
+// Numbers of virtual stages that go through the whole pipeline and can be launched: as ranked, and of those that rank
+// first with the other EP overlap, or in all of the memory.
 constexpr size_t kMostStageCounts = 8;
+constexpr size_t kMostOverlapped = 2, kMostFuller = 2;
 
 // A plan with one of the numbers of virtual stages, and what its step counts for: that hangs on how it is executed.
 struct StagedPlan {
@@ -68,12 +70,13 @@ double CautionOf(const ResolvedPlan& plan) {
   return plan.step == nullptr ? 1 : 1 + CautionsOf(plan, /*memory=*/false).ratio();
 }
 
-// Adds what can be launched of these numbers to the plans, those that are not among `tried` yet.
-absl::Status ExecuteStages(const std::vector<int64_t>& counts, const NormalizedIntent& intent,
+// Adds what can be launched of these numbers to the plans, those that are not among `tried` yet, until there are
+// `most`.
+absl::Status ExecuteStages(const std::vector<int64_t>& counts, size_t most, const NormalizedIntent& intent,
                            const EvidenceSnapshot& evidence, std::vector<int64_t>* tried,
                            std::vector<StagedPlan>* plans) {
   for (const int64_t stages : counts) {
-    if (plans->size() == kMostStageCounts) break;
+    if (plans->size() >= most) break;
     if (std::find(tried->begin(), tried->end(), stages) != tried->end()) continue;
     tried->push_back(stages);
     Work::Spend(WorkOfAPlan(intent));
@@ -85,6 +88,15 @@ absl::Status ExecuteStages(const std::vector<int64_t>& counts, const NormalizedI
     if (Launchable(plan)) plans->push_back({std::move(plan), stages, caution});
   }
   return absl::OkStatus();
+}
+
+// The overlap is decided for each number by itself, and one that ranks behind without it may be the first with it.
+absl::Status ExecuteOtherOverlap(const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
+                                 VirtualStageSearch* search, std::vector<int64_t>* tried,
+                                 std::vector<StagedPlan>* plans) {
+  std::vector<int64_t> counts = search->WithOtherOverlap(FewestStagesOfTheFastest(*plans).plan);
+  if (counts.size() > kMostOverlapped) counts.resize(kMostOverlapped);
+  return ExecuteStages(counts, plans->size() + kMostOverlapped, intent, evidence, tried, plans);
 }
 
 bool PaysForRoom(const ResolvedPlan& plan) {
@@ -112,7 +124,8 @@ absl::Status ExecuteFuller(const NormalizedIntent& intent, const EvidenceSnapsho
                            std::vector<int64_t>* tried, std::vector<StagedPlan>* plans) {
   const ResolvedPlan& best = FewestStagesOfTheFastest(*plans).plan;
   if (!LeavesNoRoom(best)) return absl::OkStatus();
-  return ExecuteStages(search->AsIn(best, /*leave_room=*/false), intent, evidence, tried, plans);
+  return ExecuteStages(search->AsIn(best, /*leave_room=*/false), plans->size() + kMostFuller, intent, evidence, tried,
+                       plans);
 }
 
 GivenKnobs WeighedKnobs(const ResolvedPlan& plan) {
@@ -222,19 +235,21 @@ absl::StatusOr<ResolvedPlan> Searched(const NormalizedIntent& intent, const Evid
   std::vector<int64_t> tried;
   // The first that can be launched says how the others are executed.
   for (size_t i = 0; i < counts.size() && plans.empty(); ++i) {
-    FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages({counts[i]}, intent, evidence, &tried, &plans));
+    FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages({counts[i]}, kMostStageCounts, intent, evidence, &tried, &plans));
   }
   if (plans.empty()) {
     absl::StatusOr<ResolvedPlan> plain = ExecuteLayout(intent, evidence);
     // A number may fit with what this one puts on the host.
     if (!plain.ok() || !Launchable(*plain) || !PaysForRoom(*plain)) return plain;
     tried.push_back(1);
-    FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(*plain), intent, evidence, &tried, &plans));
+    FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(*plain), kMostStageCounts, intent, evidence, &tried, &plans));
     if (plans.empty()) return plain;
     const double caution = CautionOf(*plain);
     plans.insert(plans.begin(), {*std::move(plain), 1, caution});
   }
-  FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages(search.AsIn(plans.front().plan), intent, evidence, &tried, &plans));
+  FLIGHTPLAN_RETURN_IF_ERROR(
+      ExecuteStages(search.AsIn(plans.front().plan), kMostStageCounts, intent, evidence, &tried, &plans));
+  FLIGHTPLAN_RETURN_IF_ERROR(ExecuteOtherOverlap(intent, evidence, &search, &tried, &plans));
   FLIGHTPLAN_RETURN_IF_ERROR(ExecuteWithout(intent, evidence, &tried, &plans));
   FLIGHTPLAN_RETURN_IF_ERROR(ExecuteFuller(intent, evidence, &search, &tried, &plans));
   FLIGHTPLAN_RETURN_IF_ERROR(ShareExecution(intent, evidence, &plans));

@@ -86,7 +86,23 @@ std::vector<int64_t> VirtualStageSearch::AsDecided() {
 
 std::vector<int64_t> VirtualStageSearch::AsIn(const ResolvedPlan& plan, bool leave_room) {
   if (!open_ || plan.step == nullptr) return {};
-  const Candidate as = CandidateOf(plan.decided.config, plan.env, search_.shape, plan.step->stages);
+  return Ranked(PrepareAsIn(plan), leave_room);
+}
+
+std::vector<int64_t> VirtualStageSearch::WithOtherOverlap(const ResolvedPlan& plan) {
+  if (!open_ || plan.step == nullptr) return {};
+  const Candidate as = PrepareAsIn(plan);
+  ExecutionSpace& space = search_.question.execution;
+  space.exchanges = exchanges_;
+  std::erase_if(space.exchanges, [&](const Exchange& exchange) { return exchange.ep_overlap == as.ep_overlap; });
+  if (space.exchanges.empty()) return {};
+  space.graphs = {{as.graphs, as.graph_modules}};
+  return RankedIn(&search_.question, /*leave_room=*/true);
+}
+
+// Gives the question what goes with the plan's execution; the plan's candidate.
+Candidate VirtualStageSearch::PrepareAsIn(const ResolvedPlan& plan) {
+  Candidate as = CandidateOf(plan.decided.config, plan.env, search_.shape, plan.step->stages);
   // What pays dearly for room is known of a whole plan alone.
   ExecutionSpace own = ExecutionsOf(search_.intent, search_.shape, search_.config, as, PaysDearlyForRoom(as));
   ExecutionSpace& space = search_.question.execution;
@@ -104,7 +120,7 @@ std::vector<int64_t> VirtualStageSearch::AsIn(const ResolvedPlan& plan, bool lea
       return c;
     };
   }
-  return Ranked(as, leave_room);
+  return as;
 }
 
 std::vector<int64_t> VirtualStageSearch::Ranked(const Candidate& as, bool leave_room) {

@@ -30,7 +30,11 @@ class VirtualStageSearch {
   std::vector<int64_t> AsDecided();
   std::vector<int64_t> AsIn(const ResolvedPlan& plan, bool leave_room = true);
 
+  // The same with the EP overlap that the plan does not have: other numbers have room for it, or gain by it.
+  std::vector<int64_t> WithOtherOverlap(const ResolvedPlan& plan);
+
  private:
+  Candidate PrepareAsIn(const ResolvedPlan& plan);
   std::vector<int64_t> Ranked(const Candidate& as, bool leave_room);
   bool open_ = false;
   LayoutSearch search_;

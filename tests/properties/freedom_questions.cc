@@ -53,6 +53,10 @@ constexpr KnownQuestion kKnownQuestions[] = {
     {"ernie-4.5-300b-a47b", "a800-sxm-80gb", 64, 16384, 256, "loongforge", 1, 4, 0, 16, v1::STAGE_PRODUCTION, true},
     {"qwen3.5-397b-a17b", "h20-sxm-96gb", 256, 16384, 1024, "loongforge", 2, 2, 0, 32, v1::STAGE_PRODUCTION, false},
     {"deepseek-v2", "h200-sxm", 32, 8192, 32, "loongforge", 1, 2, 0, 16, v1::STAGE_TUNE, false},
+    {"deepseek-v3", "h20-sxm-96gb", 1024, 16384, 2048, "ms-swift", 1, 8, 0, 16, v1::STAGE_TUNE, true},
+    {"kimi-k2", "b200-sxm", 256, 4096, 2048, "loongforge", 1, 4, 0, 16, v1::STAGE_TUNE, true},
+    {"qwen3.5-122b-a10b", "a800-sxm-80gb", 128, 16384, 1024, "loongforge", 2, 2, 4, 32, v1::STAGE_PRODUCTION, false},
+    {"qwen3-coder-480b-a35b", "b200-sxm", 256, 4096, 512, "megatron-bridge", 1, 2, 0, 32, v1::STAGE_PRODUCTION, false},
 };
 
 v1::ResolveConfigRequest RequestOf(const KnownQuestion& known) {

@@ -86,7 +86,9 @@ const Rule kRules[] = {
      .reads = {K::fp8_recipe, K::fp8},
      .reads_env = {"gpu"},
      .when = [](F f) { return Fp8(f, "mxfp8") && OlderThan(f, 10, 0) && !OlderThan(f, 8, 9); },
-     .needs = "MXFP8 needs a Blackwell GPU; Hopper has the blockwise and tensorwise recipes",
+     .needs = "MXFP8 needs a Blackwell GPU; Hopper has the blockwise recipe, whose scales of blocks are nearest to it, "
+              "and the "
+              "tensorwise one",
      .fix = OlderRecipe},
     {.id = "gpu-gate.nvfp4-needs-blackwell",
      .area = "gpu-gate",

@@ -133,7 +133,7 @@ std::string WhyNoRoom(D d) {
   return absl::StrCat(d.recompute_needed ? "room has to be made" : "memory is tight",
                       ", and captured layers keep their buffers and a pool of their own");
 }
-bool OnX86(D d) { return OnX86Host(d.f, d.intent.gpu); }
+bool OnFastX86(D d) { return OnFastX86Host(d.f, d.intent); }
 bool ExpertPipelineOnX86(D d) { return d.f.pp > 1 && LeavesGraphsOfPipelines(d.f, d.intent) && !HostBound(d); }
 constexpr char kPipelineOnX86[] =
     "pipeline on x86 hosts: published pairs gain a fifth or run out of memory, since the layers of each microbatch in "
@@ -211,7 +211,7 @@ constexpr Row kGraphs[] = {
      .why = WhyNoRoom,
      .basis = Basis::kEstimate,
      .cites = {evidence::kGraphsOutOfMemory},
-     .needs_ab = [](D d) { return HostBound(d) || OnX86(d); },
+     .needs_ab = [](D d) { return HostBound(d) || OnFastX86(d); },
      .ab = ScopedGraphsAb},
     {.when = [](D d) { return d.f.moe; },
      .value = "transformer_engine",

@@ -21,7 +21,7 @@ TEST(CudaGraphs, ScopedForDroplessExpertsAndNotInBringUp) {
   EXPECT_FALSE(On(bring_up, Knob::overlap_grad_reduce));
 }
 
-TEST(CudaGraphs, PipelineOnX86HostsIsLeftToAnAb) {
+TEST(CudaGraphs, PipelineOnFastX86HostsIsLeftToAnAb) {
   const Layout layout{.pp = 8, .ep = 8};
   const DecidedPlan x86 = Plan(Intent("qwen3-235b-a22b", "b200-sxm", 256, layout, 8192));
   const Decision* const graphs = Find(x86, Knob::cuda_graph_impl);
@@ -32,6 +32,13 @@ TEST(CudaGraphs, PipelineOnX86HostsIsLeftToAnAb) {
   EXPECT_EQ(std::count_if(x86.ab_suggestions.begin(), x86.ab_suggestions.end(), suggested), 1);
   const DecidedPlan grace = Plan(Intent("qwen3-235b-a22b", "gb200-nvl72", 256, layout, 8192));
   EXPECT_EQ(grace.config.Get(Knob::cuda_graph_impl).text(), "transformer_engine");
+  NormalizedIntent said = Intent("qwen3-235b-a22b", "b200-sxm", 256, layout, 8192);
+  for (const HostCpuClass host : {HostCpuClass::kArm, HostCpuClass::kX86Slow}) {
+    said.host_cpu = host;
+    EXPECT_EQ(Plan(said).config.Get(Knob::cuda_graph_impl).text(), "transformer_engine");
+  }
+  said.host_cpu = HostCpuClass::kX86Fast;
+  EXPECT_EQ(Plan(said).config.Get(Knob::cuda_graph_impl).text(), "none");
   const DecidedPlan one_stage = Plan(Intent("qwen3-30b-a3b", "b200-sxm", 8, {.ep = 8}, 512));
   EXPECT_EQ(one_stage.config.Get(Knob::cuda_graph_impl).text(), "transformer_engine");
 }

@@ -171,12 +171,13 @@ bool HybridepMapFits(const Features& features) {
 bool DeepepFailsBetweenNodes(const Features& features) { return features.deepep_hangs && !features.rack_scale; }
 bool HybridepFailsBetweenNodes(const Features& features) { return features.blackwell && !features.rack_scale; }
 
-bool OnX86Host(const Features& features, const GpuSystem& gpu) {
-  return !features.rack_scale && gpu.host_link != "NVLink-C2C";
+bool OnFastX86Host(const Features& features, const NormalizedIntent& intent) {
+  if (intent.host_cpu != HostCpuClass::kUnknown) return intent.host_cpu == HostCpuClass::kX86Fast;
+  return !features.rack_scale && intent.gpu.host_link != "NVLink-C2C";
 }
 
 bool LeavesGraphsOfPipelines(const Features& features, const NormalizedIntent& intent) {
-  return features.moe && !intent.model.hybrid_layer_pattern.has_value() && OnX86Host(features, intent.gpu);
+  return features.moe && !intent.model.hybrid_layer_pattern.has_value() && OnFastX86Host(features, intent);
 }
 
 bool AttentionGraphIsSmall(const Features& features) {

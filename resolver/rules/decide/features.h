@@ -87,9 +87,10 @@ bool HybridepMapFits(const Features& features);
 bool DeepepFailsBetweenNodes(const Features& features);
 bool HybridepFailsBetweenNodes(const Features& features);
 
-// An x86 host keeps ahead of the GPU longer than a Grace (host_us_grace of step_rates.yaml), and what upstream's guide
-// says against graphs of a pipeline or of tight memory weighs more there.
-bool OnX86Host(const Features& features, const GpuSystem& gpu);
+// A fast x86 host keeps ahead of the GPU longer than a Grace or a slow one (host_us_grace, host_slow of
+// step_rates.yaml), and what upstream's guide says against graphs of a pipeline or of tight memory weighs more there.
+// Where nothing is said of the host, it is the one that the GPU is sold with.
+bool OnFastX86Host(const Features& features, const NormalizedIntent& intent);
 
 // Whether graphs of a pipeline of this model are left to an A/B on such a host, where no profile says that the host
 // bounds the step.
