@@ -64,6 +64,7 @@ constexpr FieldFlag kFieldFlags[] = {
     {"hardware.fabric.transport", "--transport"},
     {"hardware.host_cpu_class", "--host-cpu"},
     {"hardware.reserved_bytes", "--reserved-memory-gib"},
+    {"hardware.host_memory_bytes", "--host-memory-gib"},
     {"workload.seq_length", "--seq"},
     {"workload.global_batch_size", "--gbs"},
     {"workload.precision", "--precision"},

@@ -79,6 +79,15 @@ std::string StagesText(const v1::StageMemory& stage) {
   return absl::StrCat(stage.stage(), "-", stage.last_stage_index());
 }
 
+std::string HostText(const v1::HostMemory& host) {
+  const v1::Range& node = host.node_bytes();
+  const bool known = host.usable_bytes() > 0;
+  return absl::StrCat("the optimizer keeps ", GibNumber(node.value()), " GiB (", GibNumber(node.low()), "..",
+                      GibNumber(node.high()), ") in a node's main memory",
+                      known ? absl::StrCat(" of ", GibNumber(static_cast<double>(host.usable_bytes()))) : "",
+                      ", beside its processes and data loaders", known ? "" : "; to judge it: --host-memory-gib X");
+}
+
 }  // namespace
 
 std::string MemoryBar(const v1::Estimate& estimate, const Terminal& terminal) {
@@ -99,6 +108,7 @@ std::string MemoryBar(const v1::Estimate& estimate, const Terminal& terminal) {
   std::string out = Lines("memory", parts, "  ", terminal);
   out += DeviceLines(*worst, estimate, terminal);
   if (!estimate.scope().empty()) out += Line("", absl::StrCat("counts ", estimate.scope()), terminal);
+  if (estimate.has_host()) out += Line("host", HostText(estimate.host()), terminal);
   return out;
 }
 

@@ -110,6 +110,9 @@ absl::Status FillHardware(const StackOptions& options, v1::Hardware* hardware) {
   if (options.reserved_memory_gib.has_value()) {
     hardware->set_reserved_bytes(static_cast<int64_t>(*options.reserved_memory_gib * kGib));
   }
+  if (options.host_memory_gib.has_value()) {
+    hardware->set_host_memory_bytes(static_cast<int64_t>(*options.host_memory_gib * kGib));
+  }
   hardware->set_host_cpu_class(ValueOf(kHostCpus, options.host_cpu));
   return absl::OkStatus();
 }

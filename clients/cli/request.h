@@ -34,6 +34,7 @@ struct StackOptions {
   std::optional<int64_t> nvlink_domain;
   std::optional<int64_t> gpus_per_node;
   std::optional<double> reserved_memory_gib;
+  std::optional<double> host_memory_gib;
   std::string transport;
   std::string host_cpu;
   std::optional<std::string> te, torch, cuda, nccl, driver;

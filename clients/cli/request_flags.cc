@@ -88,6 +88,8 @@ std::vector<FlagGroup> StackFlags(StackOptions* o) {
         {"--transport", "infiniband|roce|efa|...", "", ToText(&o->transport, KnownWords(TransportNames()))},
         {"--reserved-memory-gib", "X", "memory of each GPU that others hold, as a rollout engine",
          ToReal(&o->reserved_memory_gib, 0, kMostGib)},
+        {"--host-memory-gib", "X", "main memory of a node: what is offloaded is held against it",
+         ToReal(&o->host_memory_gib, 0, kMostGib)},
         {"--host-cpu", "x86-fast|x86-slow|arm", "", ToChoice(&o->host_cpu, WordsOf(kHostCpus))}}},
       {"software",
        {{"--capability", "NAME,...", "installed: deepep, hybridep, ncclep, paged_stash; or none",

@@ -81,6 +81,8 @@ TEST(ResolveRequest, HoldsWhatWasWritten) {
                           "72",
                           "--host-cpu",
                           "arm",
+                          "--host-memory-gib",
+                          "1024",
                           "--reserved-memory-gib",
                           "1.5",
                           "--env",
@@ -98,6 +100,7 @@ TEST(ResolveRequest, HoldsWhatWasWritten) {
   EXPECT_EQ(request.hardware().fabric().nvlink_domain_gpu_count(), 72);
   EXPECT_EQ(request.hardware().host_cpu_class(), v1::HOST_CPU_CLASS_ARM);
   EXPECT_EQ(request.hardware().reserved_bytes(), int64_t{3} << 29);
+  EXPECT_EQ(request.hardware().host_memory_bytes(), int64_t{1} << 40);
   EXPECT_EQ(request.layout().virtual_pipeline_model_parallel_size(), 4);
   EXPECT_FALSE(request.layout().has_context_parallel_size());
   EXPECT_EQ(request.workload().global_batch_size(), 2048);

@@ -309,6 +309,15 @@ void PutStage(int field, const StageForecast& stage, int last_rank, WireWriter* 
   });
 }
 
+void PutHost(int field, const EstimatedPlan& estimate, WireWriter* w) {
+  using M = v1::HostMemory;
+  w->PutMessage(field, [&] {
+    PutRange(M::kNodeBytesFieldNumber, estimate.host.value, estimate.host.low, estimate.host.high, w);
+    w->Int(M::kUsableBytesFieldNumber, estimate.host_memory_bytes);
+    w->Int(M::kFitFieldNumber, FitOf(estimate.host_fit));
+  });
+}
+
 // Fields of an Estimate.
 void PutThroughput(const Throughput& throughput, WireWriter* w) {
   using M = v1::Estimate;
@@ -377,6 +386,7 @@ void PutEstimate(int field, const EstimatedPlan& estimate, const StepOutlook* ou
     w->Text(M::kScopeFieldNumber, estimate.scope);
     if (outlook != nullptr) PutOutlook(*outlook, throughput, w);
     w->Int(M::kReservedBytesFieldNumber, estimate.reserved_bytes);
+    if (estimate.host.value > 0) PutHost(M::kHostFieldNumber, estimate, w);
   });
 }
 

@@ -70,6 +70,8 @@ class MemoryModel {
   // Parameters, gradients and optimizer state of the fullest stage: no forecast of this candidate is below it, whatever
   // its recompute, offload of activations, dispatcher or graphs.
   double StaticBytes() const;
+  // Parameters whose optimizer state one GPU of the stage keeps on the host.
+  double ParametersOnHost(int rank) const;
   const LayerBytes& layer(int kind) const { return layers_[static_cast<size_t>(kind)]; }
 
  private:

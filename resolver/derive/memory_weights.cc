@@ -115,6 +115,13 @@ void MemoryModel::AddStatic(const Parameters& p, StageBytes* bytes) const {
       c_.distributed_optimizer ? state * (dense / dense_group_ + expert / expert_group_) : state * (dense + expert);
 }
 
+double MemoryModel::ParametersOnHost(int rank) const {
+  if (c_.optimizer_offload <= 0) return 0;
+  const auto [dense, expert] = TrainedOf(ParametersOf(rank));
+  return c_.optimizer_offload *
+         (c_.distributed_optimizer ? dense / dense_group_ + expert / expert_group_ : dense + expert);
+}
+
 // What exists during the optimizer's step only, when the activations are gone. The optimizers of dense and of expert
 // parameters copy all their gradients first and then step in turn.
 double MemoryModel::StepBytes(const Parameters& p) const {

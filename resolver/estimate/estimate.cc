@@ -14,7 +14,11 @@ namespace flightplan {
 
 GpuMemory MemoryOf(const GpuSystem& gpu) {
   const int64_t domain = std::clamp<int64_t>(gpu.nvlink_domain_gpus, 1, 1 << 20);
-  return {static_cast<double>(gpu.hbm_bytes.value_or(0)), {gpu.cc_major, static_cast<int>(domain)}};
+  const auto node = static_cast<int>(std::clamp<int64_t>(gpu.gpus_per_node, 1, 1 << 20));
+  return {static_cast<double>(gpu.hbm_bytes.value_or(0)),
+          {gpu.cc_major, static_cast<int>(domain)},
+          static_cast<double>(gpu.host_memory_bytes.value_or(0)),
+          node};
 }
 
 EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<ModelShape>& shape,
@@ -22,6 +26,7 @@ EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<Model
   EstimatedPlan plan;
   plan.usable_bytes = intent.gpu.hbm_bytes.value_or(0);
   plan.reserved_bytes = intent.gpu.reserved_bytes.value_or(0);
+  plan.host_memory_bytes = intent.gpu.host_memory_bytes.value_or(0);
   if (placement.data_parallel_size == 0 || (intent.model.is_moe() && placement.expert_data_parallel_size == 0))
     return plan;
   if (!shape.has_value()) return plan;
@@ -47,6 +52,7 @@ EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<Model
     MemoryPart widest = MemoryPart::kParameters;
     StageForecast& stage = plan.stages.emplace_back(ForecastStage(model, candidate, rank, &widest));
     stage.device = DeviceBand(stage, candidate, shape->is_moe(), gpu.capacity);
+    if (const Band host = ForecastHost(model, candidate, rank, gpu); host.value > plan.host.value) plan.host = host;
     if (stage.total.value <= most) continue;
     most = stage.total.value;
     plan.fullest = plan.stages.size() - 1;
@@ -54,6 +60,7 @@ EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<Model
   }
   const StageForecast& fullest = plan.stages[plan.fullest];
   plan.fit = Judge(fullest.total, gpu.capacity);
+  plan.host_fit = Judge(plan.host, gpu.node_memory);
   plan.static_bytes = std::llround(model.StaticBytes());
   plan.scope =
       absl::StrCat("everything on the GPU; most of the band is ", absl::StrReplaceAll(Name(plan.widest), {{"_", " "}}));
@@ -70,7 +77,11 @@ std::optional<FoundMemory> EstimatedPlan::memory() const {
                      usable_bytes > 0 ? std::optional(usable_bytes) : std::nullopt,
                      /*at_least=*/false,
                      reserved_bytes,
-                     reported_runs};
+                     reported_runs,
+                     std::llround(host.low),
+                     std::llround(host.value),
+                     std::llround(host.high),
+                     host_memory_bytes};
 }
 
 }  // namespace flightplan

@@ -26,7 +26,10 @@ struct EstimatedPlan {
   int64_t usable_bytes = 0;                     // 0: the GPU's memory is not known
   int64_t reserved_bytes = 0;                   // held by others, not in usable_bytes
   int reported_runs = 0;                        // that moved the stages' totals
-  std::string scope;                            // what is counted, and what the band comes from
+  Band host;                                    // main memory of the fullest node; 0: nothing is kept there
+  FitVerdict host_fit = FitVerdict::kUnknown;
+  int64_t host_memory_bytes = 0;  // of one node; 0: not known
+  std::string scope;              // what is counted, and what the band comes from
 
   // For the rules; empty where there are no stages.
   std::optional<FoundMemory> memory() const;

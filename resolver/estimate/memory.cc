@@ -134,6 +134,17 @@ void ForecastMemory(const ModelShape& shape, const Candidate& candidate, const G
   out->verdict = Judge(out->fullest.total, gpu.capacity);
 }
 
+// The optimizer on the host has FP32 copies of parameters and gradients, in pinned memory, and two moments
+// (Megatron-LM@d98e8a64dd megatron/core/optimizer/cpu_offloading/hybrid_optimizer.py). PyTorch hands pinned memory out
+// in powers of two (aten/src/ATen/core/CachingHostAllocator.h), which for any size takes 1 / ln 2 of it on average.
+Band ForecastHost(const MemoryModel& model, const Candidate& candidate, int rank, const GpuMemory& gpu) {
+  constexpr double kPinned = 4 + 4, kMoments = 4 + 4, kRounded = 1.4427;
+  const double parameters =
+      model.ParametersOnHost(rank) * static_cast<double>(std::min<int64_t>(gpu.gpus_per_node, candidate.gpus));
+  return {parameters * (kMoments + kPinned), parameters * (kMoments + kPinned * kRounded),
+          parameters * (kMoments + kPinned * 2)};
+}
+
 double MemoryLowerBound(const ModelShape& shape, const Candidate& candidate, const MemoryDevice& device) {
   return MemoryLowerBound(MemoryModel(shape, candidate, device));
 }

@@ -12,6 +12,8 @@ namespace flightplan {
 struct GpuMemory {
   double capacity = 0;  // bytes a process can have; 0: not known
   MemoryDevice device;
+  double node_memory = 0;  // main memory of one node; 0: not known
+  int gpus_per_node = 8;
 };
 
 struct Band {
@@ -65,6 +67,9 @@ FitVerdict Judge(const Band& total, double capacity);
 // A candidate whose bound is above the capacity cannot be judged kFits or kMarginal: parameters, gradients and
 // optimizer state alone, at the lower end of their band.
 double MemoryLowerBound(const MemoryModel& model);
+// Main memory of a node whose ranks are all of this stage.
+Band ForecastHost(const MemoryModel& model, const Candidate& candidate, int rank, const GpuMemory& gpu);
+
 double MemoryLowerBound(const ModelShape& shape, const Candidate& candidate, const MemoryDevice& device);
 
 }  // namespace flightplan

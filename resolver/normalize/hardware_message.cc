@@ -59,6 +59,13 @@ void ReadFabric(const v1::Fabric& m, GpuSystem* gpu, std::string* transport, Vio
   }
 }
 
+void ReadHostMemory(const v1::Hardware& m, GpuSystem* gpu, Violations* violations) {
+  if (!m.has_host_memory_bytes()) return;
+  const std::string fault = OutsideOf(kHostMemoryBytes, static_cast<double>(m.host_memory_bytes()));
+  if (!fault.empty()) violations->Add("hardware.host_memory_bytes", fault);
+  gpu->host_memory_bytes = m.host_memory_bytes();
+}
+
 // Taken off what a step may use.
 void ReadReserved(const v1::Hardware& m, GpuSystem* gpu, Violations* violations) {
   if (!m.has_reserved_bytes()) return;
@@ -93,6 +100,7 @@ HardwareFacts HardwareFromMessage(const v1::Hardware& m, const Catalog& catalog,
   CheckRange("hardware.gpu_count", m.gpu_count(), kMaxGpus, violations);
   ReadFabric(m.fabric(), &facts.gpu, &facts.transport, violations);
   ReadReserved(m, &facts.gpu, violations);
+  ReadHostMemory(m, &facts.gpu, violations);
   facts.host_cpu = ReadEnum(m.host_cpu_class(), kHosts, HostCpuClass::kUnknown, "hardware.host_cpu_class", violations);
   env->gpu_name = facts.gpu.device_name;
   env->cc_major = facts.gpu.cc_major;
@@ -115,6 +123,7 @@ void ReadUnknownGpu(const v1::Hardware& m, Environment* env, Violations* violati
   CheckRange("hardware.gpu_count", m.gpu_count(), kMaxGpus, violations);
   ReadFabric(m.fabric(), &stated, &transport, violations);
   ReadReserved(m, &stated, violations);
+  ReadHostMemory(m, &stated, violations);
   ReadEnum(m.host_cpu_class(), kHosts, HostCpuClass::kUnknown, "hardware.host_cpu_class", violations);
   if (m.fabric().has_nvlink_domain_gpu_count()) env->nvlink_domain_gpus = static_cast<int>(stated.nvlink_domain_gpus);
   if (m.fabric().has_gpus_per_node_count()) env->gpus_per_node = static_cast<int>(stated.gpus_per_node);

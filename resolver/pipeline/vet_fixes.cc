@@ -26,7 +26,10 @@ bool Holds(const std::vector<absl::string_view>& ids, absl::string_view id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
-bool IsMemory(absl::string_view rule_id) { return absl::StartsWith(rule_id, "fit."); }
+// Of the GPU; what mends the host's is no way to make room there.
+bool IsMemory(absl::string_view rule_id) {
+  return absl::StartsWith(rule_id, "fit.") && !absl::StartsWith(rule_id, "fit.host-");
+}
 
 struct Ranked {
   Patch patch;

@@ -17,6 +17,8 @@ struct FoundMemory {
   bool at_least = false;                 // no forecast: all figures are what the static part takes at least
   int64_t reserved = 0;                  // held by others, not in `usable`
   int reported_runs = 0;                 // that moved the forecast
+  // Main memory of one node that is taken, with its band, and that it has; 0: none, or not known.
+  int64_t host_low = 0, host = 0, host_high = 0, host_usable = 0;
 };
 
 struct Found {

@@ -24,6 +24,7 @@ struct GpuSystem {
   std::optional<int64_t> hbm_bytes;
   std::optional<int64_t> reserved_bytes;  // that others hold while a step runs; empty: the question does not say
   bool hbm_estimated = false;
+  std::optional<int64_t> host_memory_bytes;  // main memory of one node; empty: the question does not say
   std::optional<double> hbm_bytes_per_second;
 
   // Dense peak rates, floating point operations a second.

@@ -15,6 +15,7 @@ struct Quantity {
 inline constexpr Quantity kBytesPerSecond{"bytes per second", 1e6, 1e15};
 inline constexpr Quantity kFlopsPerSecond{"FLOP per second", 1e9, 1e18};
 inline constexpr Quantity kGpuMemoryBytes{"bytes", 1 << 20, 1e15};
+inline constexpr Quantity kHostMemoryBytes{"bytes of one node", 1 << 20, 1e15};
 // A week: nothing that is called a step takes longer.
 inline constexpr Quantity kStepMicroseconds{"microseconds of one whole step", 1, 6.048e11};
 

@@ -85,6 +85,7 @@ double LayoutJudge::TimeOf(const Layout& layout, const Candidate& c, double limi
 
 // Every rank for itself: the first that does not ends the question.
 bool LayoutJudge::Fits(const Candidate& c) const {
+  if (!FitsHost(c)) return false;
   if (q_.memory.capacity <= 0) return true;
   Work::Spend(kWorkOfModel);
   const MemoryModel model(*q_.shape, c, q_.memory.device);
@@ -93,6 +94,15 @@ bool LayoutJudge::Fits(const Candidate& c) const {
     Work::Spend(WorkOfRank(*c.stages));
     return !Work::Spent() && Fits(model.Stage(rank).Total());
   });
+}
+
+bool LayoutJudge::FitsHost(const Candidate& c) const {
+  if (q_.memory.node_memory <= 0 || c.optimizer_offload <= 0) return true;
+  Work::Spend(kWorkOfModel);
+  const MemoryModel model(*q_.shape, c, q_.memory.device);
+  const std::vector<int>& ranks = c.stages->distinct_ranks;
+  return std::all_of(ranks.begin(), ranks.end(),
+                     [&](int rank) { return ForecastHost(model, c, rank, q_.memory).value <= q_.memory.node_memory; });
 }
 
 Band LayoutJudge::MemoryOf(const Candidate& c) const {
@@ -297,7 +307,7 @@ void LayoutJudge::JudgeMemory(const Layout& layout, double threshold, const std:
         const double bytes = MemoryOf(c).value;
         const std::tuple at(combination, r, &family);
         const bool plainer = winner.has_value() && bytes == best && at < winner_at;
-        if ((bytes >= best && !plainer) || !Fits(bytes)) continue;
+        if ((bytes >= best && !plainer) || !Fits(bytes) || !FitsHost(c)) continue;
         best = bytes;
         winner = c;
         winner_at = at;

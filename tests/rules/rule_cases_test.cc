@@ -110,6 +110,12 @@ bool SetFound(const std::string& name, const YamlNode& value, Found* found) {
     memory().low = ToValue(value.items[0]).integer();
     memory().value = ToValue(value.items[1]).integer();
     memory().high = ToValue(value.items[2]).integer();
+  } else if (name == "host_memory_bytes" && value.items.size() == 3) {
+    memory().host_low = ToValue(value.items[0]).integer();
+    memory().host = ToValue(value.items[1]).integer();
+    memory().host_high = ToValue(value.items[2]).integer();
+  } else if (name == "usable_host_memory_bytes") {
+    memory().host_usable = ToValue(value).integer();
   } else if (name == "usable_memory_bytes") {
     memory().usable = ToValue(value).integer();
   } else if (name == "missing_features" || name == "open_layout") {

@@ -73,6 +73,7 @@ inline void SetValue(const char* text, v1::KnobValue* value) { value->set_string
 inline void SetValue(const std::string& text, v1::KnobValue* value) { value->set_string_value(text); }
 inline void SetValue(bool on, v1::KnobValue* value) { value->set_bool_value(on); }
 inline void SetValue(int number, v1::KnobValue* value) { value->set_int_value(number); }
+inline void SetValue(double number, v1::KnobValue* value) { value->set_double_value(number); }
 inline void SetValue(const v1::KnobValue& from, v1::KnobValue* value) { *value = from; }
 
 // Sets a knob to text, a truth value, a number or a message's value.

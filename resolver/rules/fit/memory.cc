@@ -1,6 +1,9 @@
 // Whether it fits: parameters, gradients and optimizer state by closed formulas, and the forecast of everything on the
 // GPU with its band. Above the GPU's memory with its point it does not fit; with the upper end of its band alone it is
 // marginal.
+#include <algorithm>
+#include <cmath>
+
 #include "absl/strings/str_format.h"
 #include "resolver/base/bytes.h"
 #include "resolver/rules/rule.h"
@@ -62,6 +65,30 @@ std::vector<Patch> LessMemory(F f) {
   return patches;
 }
 
+bool HostOver(F f, int64_t FoundMemory::*part) {
+  const std::optional<FoundMemory>& memory = f.found().memory;
+  return memory.has_value() && memory->host_usable > 0 && (*memory).*part > memory->host_usable;
+}
+
+std::string HostForecast(F f) {
+  const FoundMemory memory = f.found().memory.value_or(FoundMemory{});
+  return absl::StrFormat("the optimizer keeps about %.0f GiB (%.0f to %.0f) in the %.0f GiB of a node's main memory",
+                         Gib(memory.host), Gib(memory.host_low), Gib(memory.host_high), Gib(memory.host_usable));
+}
+
+// As much as the node has room for, in quarters, or none.
+std::vector<Patch> LessOnHost(F f) {
+  const FoundMemory memory = f.found().memory.value_or(FoundMemory{});
+  const bool over = memory.host > memory.host_usable;
+  const auto taken = static_cast<double>(over ? memory.host : memory.host_high);
+  const double quarters = std::floor(4 * f.real(K::optimizer_offload_fraction) *
+                                     static_cast<double>(memory.host_usable) / std::max(1.0, taken));
+  std::vector<Patch> patches;
+  if (quarters >= 1) patches.push_back({Assign(K::optimizer_offload_fraction, quarters / 4)});
+  patches.push_back({Assign(K::optimizer_cpu_offload, false)});
+  return patches;
+}
+
 const Rule kRules[] = {
     {.id = "fit.static-memory",
      .area = "fit",
@@ -95,6 +122,27 @@ const Rule kRules[] = {
      .needs = "leave room for the upper end of the forecast's band",
      .fix = LessMemory,
      .detail = Forecast},
+    {.id = "fit.host-memory",
+     .area = "fit",
+     .at = {Phase::kHardware, 10'003},
+     .source = "Megatron-LM@d98e8a64dd megatron/core/optimizer/cpu_offloading/hybrid_optimizer.py: FP32 copies of "
+               "parameters and gradients, pinned, and two moments",
+     .reads = {K::optimizer_cpu_offload, K::optimizer_offload_fraction},
+     .when = [](F f) { return HostOver(f, &FoundMemory::host); },
+     .needs = "what is offloaded must fit in a node's main memory, beside its processes and data loaders",
+     .fix = LessOnHost,
+     .detail = HostForecast},
+    {.id = "fit.host-memory-marginal",
+     .area = "fit",
+     .kind = Kind::kWarning,
+     .at = {Phase::kHardware, 10'004},
+     .source = "Megatron-LM@d98e8a64dd megatron/core/optimizer/cpu_offloading/hybrid_optimizer.py: FP32 copies of "
+               "parameters and gradients, pinned, and two moments",
+     .reads = {K::optimizer_cpu_offload, K::optimizer_offload_fraction},
+     .when = [](F f) { return HostOver(f, &FoundMemory::host_high) && !HostOver(f, &FoundMemory::host); },
+     .needs = "leave room in a node's main memory for its processes and data loaders, which are not counted",
+     .fix = LessOnHost,
+     .detail = HostForecast},
 };
 
 }  // namespace

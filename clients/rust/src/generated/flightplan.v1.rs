@@ -342,6 +342,10 @@ pub struct Hardware {
     /// memory. Unset: what the launch says of it (a rollout engine's fraction), else nothing.
     #[prost(int64, optional, tag = "5")]
     pub reserved_bytes: ::core::option::Option<i64>,
+    /// Main memory of one node (one OS image): what a plan keeps on the host is held against it. Range 1048576..1e15. Unset:
+    /// not known, and the host's share is said and not judged.
+    #[prost(int64, optional, tag = "6")]
+    pub host_memory_bytes: ::core::option::Option<i64>,
 }
 /// The links between the GPUs. Every field overrides the catalogue's figure for the system.
 #[allow(clippy::derive_partial_eq_without_eq)]
@@ -1371,6 +1375,24 @@ pub struct Estimate {
     /// As in MemoryVerdict.
     #[prost(int64, tag = "15")]
     pub reserved_bytes: i64,
+    /// What the plan keeps in main memory; unset: nothing.
+    #[prost(message, optional, tag = "16")]
+    pub host: ::core::option::Option<HostMemory>,
+}
+/// Main memory of one node that an offloaded optimizer takes: parameters, gradients and moments in FP32. Processes, data
+/// loaders and page cache are not counted.
+#[allow(clippy::derive_partial_eq_without_eq)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct HostMemory {
+    /// Of the fullest node, in bytes, with its band: pinned memory is handed out in powers of two.
+    #[prost(message, optional, tag = "1")]
+    pub node_bytes: ::core::option::Option<Range>,
+    /// hardware.host_memory_bytes; 0: not known, and so is `fit`.
+    #[prost(int64, tag = "2")]
+    pub usable_bytes: i64,
+    /// The class.
+    #[prost(enumeration = "FitVerdict", tag = "3")]
+    pub fit: i32,
 }
 /// How a figure was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]

@@ -1,10 +1,14 @@
 // A question as the command that asks it.
-import { Objective, Stage } from "../generated/flightplan/v1/parallelism_pb";
+import { HostCpuClass } from "../generated/flightplan/v1/hardware_pb";
+import { Objective, Stage, Wall } from "../generated/flightplan/v1/parallelism_pb";
 import type { Question } from "../state/question";
 import { shellWord, valueText } from "./text";
 
 export const STAGES = new Map([[Stage.BRING_UP, "bring-up"], [Stage.TUNE, "tune"], [Stage.PRODUCTION, "production"]]);
 export const OBJECTIVES = new Map([[Objective.TRAINING, "training"], [Objective.BENCHMARK, "benchmark"]]);
+const HOST_CPUS = new Map([[HostCpuClass.X86_FAST, "x86-fast"], [HostCpuClass.X86_SLOW, "x86-slow"], [HostCpuClass.ARM, "arm"]]);
+const WALLS = new Map([[Wall.MEMORY, "memory"], [Wall.COMMUNICATION, "communication"], [Wall.HOST, "host"], [Wall.COMPUTE, "compute"]]);
+const GIB = 1024 ** 3;
 
 export const LAYOUT_FLAGS = [
   ["tensorModelParallelSize", "--tp"], ["pipelineModelParallelSize", "--pp"], ["virtualPipelineModelParallelSize", "--vpp"],
@@ -19,11 +23,17 @@ function modelWord(question: Question): string {
   return source?.case === "name" ? source.value : "config.json";
 }
 
+function gib(bytes: bigint | undefined): number | undefined {
+  return bytes === undefined ? undefined : Number(bytes) / GIB;
+}
+
 function hardwareFlags({ hardware }: Question): Flag[] {
   const fabric = hardware?.fabric;
   return [
     ["--gpu", hardware?.gpu], ["--gpus", hardware?.gpuCount || undefined],
     ["--nvlink-domain", fabric?.nvlinkDomainGpuCount], ["--gpus-per-node", fabric?.gpusPerNodeCount], ["--transport", fabric?.transport],
+    ["--reserved-memory-gib", gib(hardware?.reservedBytes)], ["--host-memory-gib", gib(hardware?.hostMemoryBytes)],
+    ["--host-cpu", hardware && HOST_CPUS.get(hardware.hostCpuClass)],
   ];
 }
 
@@ -31,18 +41,34 @@ function workloadFlags({ workload, stage }: Question): Flag[] {
   return [
     ["--seq", workload?.seqLength || undefined], ["--gbs", workload?.globalBatchSize || undefined],
     ["--precision", workload?.precision || undefined], ["--stage", STAGES.get(stage)],
-    ["--objective", workload && OBJECTIVES.get(workload.objective)],
+    ["--objective", workload && OBJECTIVES.get(workload.objective)], ["--iterations", workload?.trainIters],
   ];
 }
 
 function stackFlags({ target, software }: Question): Flag[] {
-  const installed = software?.dispatchers?.backends;
+  const stash = software?.pagedStash ? ["paged_stash"] : [];
+  const backends = software?.dispatchers?.backends;
+  const installed = backends ? [...(backends.length ? backends : ["none"]), ...stash] : stash;
   const named = target?.framework || target?.version;
   const version = target?.version ? `@${target.version}` : "";
   return [
     ["--target", named ? `${target?.framework || "megatron-lm"}${version}` : undefined],
-    ["--capability", installed && (installed.length ? installed.join(",") : "none")],
+    ["--capability", installed.join(",")],
     ["--te", software?.teVersion], ["--torch", software?.torchVersion], ["--cuda", software?.cudaVersion],
+    ["--nccl", software?.ncclVersion], ["--driver", software?.driverVersion],
+    ...Object.entries(software?.packages ?? {}).map(([name, version]): Flag => ["--package", `${name}=${version}`]),
+    ["--dispatcher-transport", software?.dispatchers?.transport],
+  ];
+}
+
+function profileFlags({ profile, probeProfile }: Question): Flag[] {
+  const stepUs = profile?.stepTimeUs;
+  return [
+    ["--profile", probeProfile && "profile.json"], ["--profile-step-ms", stepUs === undefined ? undefined : stepUs / 1000],
+    ["--profile-exposed", profile?.exposedCommunicationRatio], ["--profile-a2a", profile?.exposedAllToAllRatio],
+    ["--profile-host", profile?.hostGapRatio], ["--profile-bubble", profile?.pipelineBubbleRatio],
+    ["--profile-memory-gib", gib(profile?.memoryHighWaterBytes)],
+    ["--profile-wall", profile?.wall === undefined ? undefined : WALLS.get(profile.wall)],
   ];
 }
 
@@ -58,7 +84,7 @@ function pairsOf(question: Question): (readonly [flag: string, value: string])[]
   const split = question.layout?.pipelineModelParallelLayout;
   const rows: Flag[] = [
     ["--model", modelWord(question)], ...hardwareFlags(question), ...layout, ["--pipeline-layout", split || undefined],
-    ...workloadFlags(question), ...stackFlags(question), ...pinFlags(question),
+    ...workloadFlags(question), ...stackFlags(question), ...pinFlags(question), ...profileFlags(question),
   ];
   return rows.flatMap(([flag, value]) => (value === undefined || value === "" ? [] : [[flag, String(value)] as const]));
 }

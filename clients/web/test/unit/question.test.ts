@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { equals } from "@bufbuild/protobuf";
 import { FixSchema } from "../../src/generated/flightplan/v1/finding_pb";
+import { HardwareSchema, HostCpuClass, SoftwareStackSchema } from "../../src/generated/flightplan/v1/hardware_pb";
+import { LayoutSchema, MeasuredProfileSchema, Wall, WorkloadSchema } from "../../src/generated/flightplan/v1/parallelism_pb";
 import { ResolveConfigRequestSchema } from "../../src/generated/flightplan/v1/resolver_service_pb";
 import { create } from "@bufbuild/protobuf";
 import { BadLink, pack, packMessage, unpack, unpackMessage } from "../../src/state/link";
@@ -55,6 +57,22 @@ test("a fix sets sizes in the layout and other knobs as the person's word", () =
   });
   const fixed = changed(example(), (draft) => applyFix(draft, fix));
   assert.equal(commandText("resolve", fixed), "flightplan resolve --model deepseek-v3 --gpu h100-sxm --gpus 1024 --tp 4 --pp 8 --vpp 4 --ep 64 --set sequence_parallel=true --env CUDA_DEVICE_MAX_CONNECTIONS=1");
+});
+
+test("whatever a flag says is in the command", () => {
+  const full = changed(example(), (draft) => {
+    draft.hardware = create(HardwareSchema, {
+      gpu: "h100-sxm", gpuCount: 16, reservedBytes: 3n << 29n, hostMemoryBytes: 1n << 40n, hostCpuClass: HostCpuClass.X86_SLOW });
+    draft.layout = create(LayoutSchema, {});
+    draft.workload = create(WorkloadSchema, { trainIters: 50n });
+    draft.software = create(SoftwareStackSchema, {
+      ncclVersion: "2.28.3", driverVersion: "580.1", packages: { deep_ep: "1.2.1" }, pagedStash: true, dispatchers: { transport: "ibgda" } });
+    draft.profile = create(MeasuredProfileSchema, { stepTimeUs: 2500, hostGapRatio: 0.2, wall: Wall.HOST, memoryHighWaterBytes: 1n << 36n });
+  });
+  assert.equal(commandText("resolve", full), "flightplan resolve --model deepseek-v3 --gpu h100-sxm --gpus 16 " +
+    "--reserved-memory-gib 1.5 --host-memory-gib 1024 --host-cpu x86-slow --iterations 50 --capability none,paged_stash " +
+    "--nccl 2.28.3 --driver 580.1 --package deep_ep=1.2.1 --dispatcher-transport ibgda " +
+    "--profile-step-ms 2.5 --profile-host 0.2 --profile-memory-gib 64 --profile-wall host");
 });
 
 test("two questions are one diff command", () => {

@@ -285,6 +285,7 @@ class Estimate(google.protobuf.message.Message):
     COMMUNICATION_FIELD_NUMBER: builtins.int
     UNMEASURED_TERMS_FIELD_NUMBER: builtins.int
     RESERVED_BYTES_FIELD_NUMBER: builtins.int
+    HOST_FIELD_NUMBER: builtins.int
     fit: global___FitVerdict.ValueType
     """Whether it fits."""
     usable_bytes: builtins.int
@@ -328,6 +329,10 @@ class Estimate(google.protobuf.message.Message):
     def unmeasured_terms(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Terms of the step time that no published measurement covers, "Mamba scan": its band is wider for them."""
 
+    @property
+    def host(self) -> global___HostMemory:
+        """What the plan keeps in main memory; unset: nothing."""
+
     def __init__(
         self,
         *,
@@ -346,8 +351,40 @@ class Estimate(google.protobuf.message.Message):
         communication: collections.abc.Iterable[global___CommunicationPath] | None = ...,
         unmeasured_terms: collections.abc.Iterable[builtins.str] | None = ...,
         reserved_bytes: builtins.int = ...,
+        host: global___HostMemory | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["step_time_us", b"step_time_us"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["communication", b"communication", "fit", b"fit", "flops_per_second_per_gpu", b"flops_per_second_per_gpu", "mfu_ratio", b"mfu_ratio", "peak_flops_per_second", b"peak_flops_per_second", "reserved_bytes", b"reserved_bytes", "scope", b"scope", "stages", b"stages", "step_flops", b"step_flops", "step_time_us", b"step_time_us", "tokens_per_second", b"tokens_per_second", "tokens_per_second_per_gpu", b"tokens_per_second_per_gpu", "unmeasured_terms", b"unmeasured_terms", "usable_bytes", b"usable_bytes", "wall_ratios", b"wall_ratios"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["host", b"host", "step_time_us", b"step_time_us"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["communication", b"communication", "fit", b"fit", "flops_per_second_per_gpu", b"flops_per_second_per_gpu", "host", b"host", "mfu_ratio", b"mfu_ratio", "peak_flops_per_second", b"peak_flops_per_second", "reserved_bytes", b"reserved_bytes", "scope", b"scope", "stages", b"stages", "step_flops", b"step_flops", "step_time_us", b"step_time_us", "tokens_per_second", b"tokens_per_second", "tokens_per_second_per_gpu", b"tokens_per_second_per_gpu", "unmeasured_terms", b"unmeasured_terms", "usable_bytes", b"usable_bytes", "wall_ratios", b"wall_ratios"]) -> None: ...
 
 global___Estimate = Estimate
+
+@typing.final
+class HostMemory(google.protobuf.message.Message):
+    """Main memory of one node that an offloaded optimizer takes: parameters, gradients and moments in FP32. Processes, data
+    loaders and page cache are not counted.
+    """
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NODE_BYTES_FIELD_NUMBER: builtins.int
+    USABLE_BYTES_FIELD_NUMBER: builtins.int
+    FIT_FIELD_NUMBER: builtins.int
+    usable_bytes: builtins.int
+    """hardware.host_memory_bytes; 0: not known, and so is `fit`."""
+    fit: global___FitVerdict.ValueType
+    """The class."""
+    @property
+    def node_bytes(self) -> global___Range:
+        """Of the fullest node, in bytes, with its band: pinned memory is handed out in powers of two."""
+
+    def __init__(
+        self,
+        *,
+        node_bytes: global___Range | None = ...,
+        usable_bytes: builtins.int = ...,
+        fit: global___FitVerdict.ValueType = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["node_bytes", b"node_bytes"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["fit", b"fit", "node_bytes", b"node_bytes", "usable_bytes", b"usable_bytes"]) -> None: ...
+
+global___HostMemory = HostMemory

@@ -58,6 +58,7 @@ class Hardware(google.protobuf.message.Message):
     FABRIC_FIELD_NUMBER: builtins.int
     HOST_CPU_CLASS_FIELD_NUMBER: builtins.int
     RESERVED_BYTES_FIELD_NUMBER: builtins.int
+    HOST_MEMORY_BYTES_FIELD_NUMBER: builtins.int
     gpu: builtins.str
     """Catalogue name or alias of the GPU system: "h100-sxm", "gb200-nvl72". ListGpus has them all. Required."""
     gpu_count: builtins.int
@@ -68,6 +69,10 @@ class Hardware(google.protobuf.message.Message):
     """Memory of each GPU that others hold while a training step runs: an inference engine on the same GPUs that keeps its
     weights and cache, a reference or reward model. It is taken off what the step may use. Range 0..1e15, below the GPU's
     memory. Unset: what the launch says of it (a rollout engine's fraction), else nothing.
+    """
+    host_memory_bytes: builtins.int
+    """Main memory of one node (one OS image): what a plan keeps on the host is held against it. Range 1048576..1e15. Unset:
+    not known, and the host's share is said and not judged.
     """
     @property
     def fabric(self) -> global___Fabric:
@@ -81,9 +86,13 @@ class Hardware(google.protobuf.message.Message):
         fabric: global___Fabric | None = ...,
         host_cpu_class: global___HostCpuClass.ValueType = ...,
         reserved_bytes: builtins.int | None = ...,
+        host_memory_bytes: builtins.int | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_reserved_bytes", b"_reserved_bytes", "fabric", b"fabric", "reserved_bytes", b"reserved_bytes"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_reserved_bytes", b"_reserved_bytes", "fabric", b"fabric", "gpu", b"gpu", "gpu_count", b"gpu_count", "host_cpu_class", b"host_cpu_class", "reserved_bytes", b"reserved_bytes"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_host_memory_bytes", b"_host_memory_bytes", "_reserved_bytes", b"_reserved_bytes", "fabric", b"fabric", "host_memory_bytes", b"host_memory_bytes", "reserved_bytes", b"reserved_bytes"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_host_memory_bytes", b"_host_memory_bytes", "_reserved_bytes", b"_reserved_bytes", "fabric", b"fabric", "gpu", b"gpu", "gpu_count", b"gpu_count", "host_cpu_class", b"host_cpu_class", "host_memory_bytes", b"host_memory_bytes", "reserved_bytes", b"reserved_bytes"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_host_memory_bytes", b"_host_memory_bytes"]) -> typing.Literal["host_memory_bytes"] | None: ...
+    @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_reserved_bytes", b"_reserved_bytes"]) -> typing.Literal["reserved_bytes"] | None: ...
 
 global___Hardware = Hardware

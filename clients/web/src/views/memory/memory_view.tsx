@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { StackedColumns } from "../../charts/stacked_columns";
 import { live } from "../../client/transport";
-import type { Estimate } from "../../generated/flightplan/v1/estimate_pb";
+import type { Estimate, HostMemory } from "../../generated/flightplan/v1/estimate_pb";
 import { FailureNote } from "../../parts/failure_note";
 import { FindingList } from "../../parts/finding_list";
 import { Section } from "../../parts/section";
@@ -10,7 +10,7 @@ import { askAgain, current } from "../../state/answer";
 import { applyFix } from "../../state/pins";
 import { edit } from "../../state/question";
 import { flagSpelling, hasError } from "../../words/findings";
-import { fitWord, fullestStage, memoryText } from "../../words/forecast";
+import { fitWord, fullestStage, gibRange, memoryText } from "../../words/forecast";
 import { gibNumber } from "../../words/text";
 import { Sliders } from "./sliders";
 import { columnsOf } from "./stages";
@@ -34,6 +34,12 @@ export function MemoryView() {
   );
 }
 
+/** What an offloaded optimizer takes of a node: the terminal's words (clients/cli/forecast_part.cc). */
+function hostText({ nodeBytes, usableBytes }: HostMemory): string {
+  const has = usableBytes > 0n ? ` of ${gibNumber(usableBytes)}` : "";
+  return `the optimizer keeps ${gibRange(nodeBytes!)} GiB in a node's main memory${has}, beside its processes and data loaders`;
+}
+
 function Stages({ estimate }: { estimate: Estimate }) {
   const { series, stacks, stageOf } = columnsOf(estimate);
   const clicked = useSignal("");
@@ -46,6 +52,7 @@ function Stages({ estimate }: { estimate: Estimate }) {
       <StackedColumns title={`memory of each pipeline stage, ${limit.label}`} unit="GiB" series={series} stacks={stacks} limit={limit}
         chosen={chosen} choose={(key) => (clicked.value = key)} />
       {estimate.scope && <p class="dim">counts {estimate.scope}</p>}
+      {estimate.host && <p>{hostText(estimate.host)}</p>}
       <StageParts stage={stageOf.get(chosen)!} />
       <Section title="all stages as a table">{() => <AllStages estimate={estimate} />}</Section>
     </>

@@ -153,11 +153,28 @@ export interface Estimate {
   unmeasuredTerms: string[];
   /** As in MemoryVerdict. */
   reservedBytes: bigint;
+  /** What the plan keeps in main memory; unset: nothing. */
+  host: HostMemory | undefined;
 }
 
 export interface Estimate_WallRatiosEntry {
   key: string;
   value: number;
+}
+
+/**
+ * Main memory of one node that an offloaded optimizer takes: parameters, gradients and moments in FP32. Processes, data
+ * loaders and page cache are not counted.
+ */
+export interface HostMemory {
+  /** Of the fullest node, in bytes, with its band: pinned memory is handed out in powers of two. */
+  nodeBytes:
+    | Range
+    | undefined;
+  /** hardware.host_memory_bytes; 0: not known, and so is `fit`. */
+  usableBytes: bigint;
+  /** The class. */
+  fit: FitVerdict;
 }
 
 function createBaseRange(): Range {
@@ -592,6 +609,7 @@ function createBaseEstimate(): Estimate {
     communication: [],
     unmeasuredTerms: [],
     reservedBytes: 0n,
+    host: undefined,
   };
 }
 
@@ -647,6 +665,9 @@ export const Estimate = {
         throw new globalThis.Error("value provided for field message.reservedBytes of type int64 too large");
       }
       writer.uint32(120).int64(message.reservedBytes.toString());
+    }
+    if (message.host !== undefined) {
+      HostMemory.encode(message.host, writer.uint32(130).fork()).ldelim();
     }
     return writer;
   },
@@ -766,6 +787,13 @@ export const Estimate = {
 
           message.reservedBytes = longToBigint(reader.int64() as Long);
           continue;
+        case 16:
+          if (tag !== 130) {
+            break;
+          }
+
+          message.host = HostMemory.decode(reader, reader.uint32());
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -805,6 +833,9 @@ export const Estimate = {
     message.communication = object.communication?.map((e) => CommunicationPath.fromPartial(e)) || [];
     message.unmeasuredTerms = object.unmeasuredTerms?.map((e) => e) || [];
     message.reservedBytes = object.reservedBytes ?? 0n;
+    message.host = (object.host !== undefined && object.host !== null)
+      ? HostMemory.fromPartial(object.host)
+      : undefined;
     return message;
   },
 };
@@ -861,6 +892,78 @@ export const Estimate_WallRatiosEntry = {
     const message = createBaseEstimate_WallRatiosEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? 0;
+    return message;
+  },
+};
+
+function createBaseHostMemory(): HostMemory {
+  return { nodeBytes: undefined, usableBytes: 0n, fit: 0 };
+}
+
+export const HostMemory = {
+  encode(message: HostMemory, writer: _m0.Writer = _m0.Writer.create()): _m0.Writer {
+    if (message.nodeBytes !== undefined) {
+      Range.encode(message.nodeBytes, writer.uint32(10).fork()).ldelim();
+    }
+    if (message.usableBytes !== 0n) {
+      if (BigInt.asIntN(64, message.usableBytes) !== message.usableBytes) {
+        throw new globalThis.Error("value provided for field message.usableBytes of type int64 too large");
+      }
+      writer.uint32(16).int64(message.usableBytes.toString());
+    }
+    if (message.fit !== 0) {
+      writer.uint32(24).int32(message.fit);
+    }
+    return writer;
+  },
+
+  decode(input: _m0.Reader | Uint8Array, length?: number): HostMemory {
+    const reader = input instanceof _m0.Reader ? input : _m0.Reader.create(input);
+    let end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseHostMemory();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1:
+          if (tag !== 10) {
+            break;
+          }
+
+          message.nodeBytes = Range.decode(reader, reader.uint32());
+          continue;
+        case 2:
+          if (tag !== 16) {
+            break;
+          }
+
+          message.usableBytes = longToBigint(reader.int64() as Long);
+          continue;
+        case 3:
+          if (tag !== 24) {
+            break;
+          }
+
+          message.fit = reader.int32() as any;
+          continue;
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      reader.skipType(tag & 7);
+    }
+    return message;
+  },
+
+  create<I extends Exact<DeepPartial<HostMemory>, I>>(base?: I): HostMemory {
+    return HostMemory.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<HostMemory>, I>>(object: I): HostMemory {
+    const message = createBaseHostMemory();
+    message.nodeBytes = (object.nodeBytes !== undefined && object.nodeBytes !== null)
+      ? Range.fromPartial(object.nodeBytes)
+      : undefined;
+    message.usableBytes = object.usableBytes ?? 0n;
+    message.fit = object.fit ?? 0;
     return message;
   },
 };

@@ -38,7 +38,14 @@ export interface Hardware {
    * weights and cache, a reference or reward model. It is taken off what the step may use. Range 0..1e15, below the GPU's
    * memory. Unset: what the launch says of it (a rollout engine's fraction), else nothing.
    */
-  reservedBytes?: bigint | undefined;
+  reservedBytes?:
+    | bigint
+    | undefined;
+  /**
+   * Main memory of one node (one OS image): what a plan keeps on the host is held against it. Range 1048576..1e15. Unset:
+   * not known, and the host's share is said and not judged.
+   */
+  hostMemoryBytes?: bigint | undefined;
 }
 
 /** The links between the GPUs. Every field overrides the catalogue's figure for the system. */
@@ -159,7 +166,14 @@ export interface DispatcherSupport {
 }
 
 function createBaseHardware(): Hardware {
-  return { gpu: "", gpuCount: 0, fabric: undefined, hostCpuClass: 0, reservedBytes: undefined };
+  return {
+    gpu: "",
+    gpuCount: 0,
+    fabric: undefined,
+    hostCpuClass: 0,
+    reservedBytes: undefined,
+    hostMemoryBytes: undefined,
+  };
 }
 
 export const Hardware = {
@@ -181,6 +195,12 @@ export const Hardware = {
         throw new globalThis.Error("value provided for field message.reservedBytes of type int64 too large");
       }
       writer.uint32(40).int64(message.reservedBytes.toString());
+    }
+    if (message.hostMemoryBytes !== undefined) {
+      if (BigInt.asIntN(64, message.hostMemoryBytes) !== message.hostMemoryBytes) {
+        throw new globalThis.Error("value provided for field message.hostMemoryBytes of type int64 too large");
+      }
+      writer.uint32(48).int64(message.hostMemoryBytes.toString());
     }
     return writer;
   },
@@ -227,6 +247,13 @@ export const Hardware = {
 
           message.reservedBytes = longToBigint(reader.int64() as Long);
           continue;
+        case 6:
+          if (tag !== 48) {
+            break;
+          }
+
+          message.hostMemoryBytes = longToBigint(reader.int64() as Long);
+          continue;
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -248,6 +275,7 @@ export const Hardware = {
       : undefined;
     message.hostCpuClass = object.hostCpuClass ?? 0;
     message.reservedBytes = object.reservedBytes ?? undefined;
+    message.hostMemoryBytes = object.hostMemoryBytes ?? undefined;
     return message;
   },
 };

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flightplan/v1/estimate.proto.
  */
 export const file_flightplan_v1_estimate: GenFile = /*@__PURE__*/
-  fileDesc("ChxmbGlnaHRwbGFuL3YxL2VzdGltYXRlLnByb3RvEg1mbGlnaHRwbGFuLnYxIjEKBVJhbmdlEg0KBXZhbHVlGAEgASgBEgsKA2xvdxgCIAEoARIMCgRoaWdoGAMgASgBIlcKCk1lbW9yeVBhcnQSDAoEbmFtZRgBIAEoCRISCgpwYXJ0X2J5dGVzGAIgASgDEicKBGtpbmQYAyABKA4yGS5mbGlnaHRwbGFuLnYxLkZpZ3VyZUtpbmQi5gEKC1N0YWdlTWVtb3J5Eg0KBXN0YWdlGAEgASgFEigKBXBhcnRzGAIgAygLMhkuZmxpZ2h0cGxhbi52MS5NZW1vcnlQYXJ0EikKC3RvdGFsX2J5dGVzGAMgASgLMhQuZmxpZ2h0cGxhbi52MS5SYW5nZRIYChBsYXN0X3N0YWdlX2luZGV4GAQgASgFEi0KD2FsbG9jYXRlZF9ieXRlcxgFIAEoCzIULmZsaWdodHBsYW4udjEuUmFuZ2USKgoMZGV2aWNlX2J5dGVzGAYgASgLMhQuZmxpZ2h0cGxhbi52MS5SYW5nZSJIChFDb21tdW5pY2F0aW9uUGF0aBIMCgRuYW1lGAEgASgJEhIKCmV4cG9zZWRfdXMYAiABKAESEQoJaGlkZGVuX3VzGAMgASgBIpQBCg1NZW1vcnlWZXJkaWN0EiYKA2ZpdBgBIAEoDjIZLmZsaWdodHBsYW4udjEuRml0VmVyZGljdBIVCg1taXNzaW5nX2lucHV0GAIgASgJEhYKDmF0X2xlYXN0X2J5dGVzGAMgASgDEhQKDHVzYWJsZV9ieXRlcxgEIAEoAxIWCg5yZXNlcnZlZF9ieXRlcxgFIAEoAyKxBAoIRXN0aW1hdGUSJgoDZml0GAEgASgOMhkuZmxpZ2h0cGxhbi52MS5GaXRWZXJkaWN0EhQKDHVzYWJsZV9ieXRlcxgCIAEoAxIqCgZzdGFnZXMYAyADKAsyGi5mbGlnaHRwbGFuLnYxLlN0YWdlTWVtb3J5Eg0KBXNjb3BlGAQgASgJEioKDHN0ZXBfdGltZV91cxgFIAEoCzIULmZsaWdodHBsYW4udjEuUmFuZ2USPAoLd2FsbF9yYXRpb3MYBiADKAsyJy5mbGlnaHRwbGFuLnYxLkVzdGltYXRlLldhbGxSYXRpb3NFbnRyeRISCgpzdGVwX2Zsb3BzGAcgASgBEhkKEXRva2Vuc19wZXJfc2Vjb25kGAggASgBEiEKGXRva2Vuc19wZXJfc2Vjb25kX3Blcl9ncHUYCSABKAESIAoYZmxvcHNfcGVyX3NlY29uZF9wZXJfZ3B1GAogASgBEh0KFXBlYWtfZmxvcHNfcGVyX3NlY29uZBgLIAEoARIRCgltZnVfcmF0aW8YDCABKAESNwoNY29tbXVuaWNhdGlvbhgNIAMoCzIgLmZsaWdodHBsYW4udjEuQ29tbXVuaWNhdGlvblBhdGgSGAoQdW5tZWFzdXJlZF90ZXJtcxgOIAMoCRIWCg5yZXNlcnZlZF9ieXRlcxgPIAEoAxoxCg9XYWxsUmF0aW9zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASpvCgpGaWd1cmVLaW5kEhsKF0ZJR1VSRV9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRRklHVVJFX0tJTkRfRVhBQ1QQARIVChFGSUdVUkVfS0lORF9NT0RFTBACEhYKEkZJR1VSRV9LSU5EX01BUkdJThADKpABCgpGaXRWZXJkaWN0EhsKF0ZJVF9WRVJESUNUX1VOU1BFQ0lGSUVEEAASFAoQRklUX1ZFUkRJQ1RfRklUUxABEhgKFEZJVF9WRVJESUNUX01BUkdJTkFMEAISHAoYRklUX1ZFUkRJQ1RfRE9FU19OT1RfRklUEAMSFwoTRklUX1ZFUkRJQ1RfVU5LTk9XThAEYgZwcm90bzM");
+  fileDesc("ChxmbGlnaHRwbGFuL3YxL2VzdGltYXRlLnByb3RvEg1mbGlnaHRwbGFuLnYxIjEKBVJhbmdlEg0KBXZhbHVlGAEgASgBEgsKA2xvdxgCIAEoARIMCgRoaWdoGAMgASgBIlcKCk1lbW9yeVBhcnQSDAoEbmFtZRgBIAEoCRISCgpwYXJ0X2J5dGVzGAIgASgDEicKBGtpbmQYAyABKA4yGS5mbGlnaHRwbGFuLnYxLkZpZ3VyZUtpbmQi5gEKC1N0YWdlTWVtb3J5Eg0KBXN0YWdlGAEgASgFEigKBXBhcnRzGAIgAygLMhkuZmxpZ2h0cGxhbi52MS5NZW1vcnlQYXJ0EikKC3RvdGFsX2J5dGVzGAMgASgLMhQuZmxpZ2h0cGxhbi52MS5SYW5nZRIYChBsYXN0X3N0YWdlX2luZGV4GAQgASgFEi0KD2FsbG9jYXRlZF9ieXRlcxgFIAEoCzIULmZsaWdodHBsYW4udjEuUmFuZ2USKgoMZGV2aWNlX2J5dGVzGAYgASgLMhQuZmxpZ2h0cGxhbi52MS5SYW5nZSJIChFDb21tdW5pY2F0aW9uUGF0aBIMCgRuYW1lGAEgASgJEhIKCmV4cG9zZWRfdXMYAiABKAESEQoJaGlkZGVuX3VzGAMgASgBIpQBCg1NZW1vcnlWZXJkaWN0EiYKA2ZpdBgBIAEoDjIZLmZsaWdodHBsYW4udjEuRml0VmVyZGljdBIVCg1taXNzaW5nX2lucHV0GAIgASgJEhYKDmF0X2xlYXN0X2J5dGVzGAMgASgDEhQKDHVzYWJsZV9ieXRlcxgEIAEoAxIWCg5yZXNlcnZlZF9ieXRlcxgFIAEoAyLaBAoIRXN0aW1hdGUSJgoDZml0GAEgASgOMhkuZmxpZ2h0cGxhbi52MS5GaXRWZXJkaWN0EhQKDHVzYWJsZV9ieXRlcxgCIAEoAxIqCgZzdGFnZXMYAyADKAsyGi5mbGlnaHRwbGFuLnYxLlN0YWdlTWVtb3J5Eg0KBXNjb3BlGAQgASgJEioKDHN0ZXBfdGltZV91cxgFIAEoCzIULmZsaWdodHBsYW4udjEuUmFuZ2USPAoLd2FsbF9yYXRpb3MYBiADKAsyJy5mbGlnaHRwbGFuLnYxLkVzdGltYXRlLldhbGxSYXRpb3NFbnRyeRISCgpzdGVwX2Zsb3BzGAcgASgBEhkKEXRva2Vuc19wZXJfc2Vjb25kGAggASgBEiEKGXRva2Vuc19wZXJfc2Vjb25kX3Blcl9ncHUYCSABKAESIAoYZmxvcHNfcGVyX3NlY29uZF9wZXJfZ3B1GAogASgBEh0KFXBlYWtfZmxvcHNfcGVyX3NlY29uZBgLIAEoARIRCgltZnVfcmF0aW8YDCABKAESNwoNY29tbXVuaWNhdGlvbhgNIAMoCzIgLmZsaWdodHBsYW4udjEuQ29tbXVuaWNhdGlvblBhdGgSGAoQdW5tZWFzdXJlZF90ZXJtcxgOIAMoCRIWCg5yZXNlcnZlZF9ieXRlcxgPIAEoAxInCgRob3N0GBAgASgLMhkuZmxpZ2h0cGxhbi52MS5Ib3N0TWVtb3J5GjEKD1dhbGxSYXRpb3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBInQKCkhvc3RNZW1vcnkSKAoKbm9kZV9ieXRlcxgBIAEoCzIULmZsaWdodHBsYW4udjEuUmFuZ2USFAoMdXNhYmxlX2J5dGVzGAIgASgDEiYKA2ZpdBgDIAEoDjIZLmZsaWdodHBsYW4udjEuRml0VmVyZGljdCpvCgpGaWd1cmVLaW5kEhsKF0ZJR1VSRV9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRRklHVVJFX0tJTkRfRVhBQ1QQARIVChFGSUdVUkVfS0lORF9NT0RFTBACEhYKEkZJR1VSRV9LSU5EX01BUkdJThADKpABCgpGaXRWZXJkaWN0EhsKF0ZJVF9WRVJESUNUX1VOU1BFQ0lGSUVEEAASFAoQRklUX1ZFUkRJQ1RfRklUUxABEhgKFEZJVF9WRVJESUNUX01BUkdJTkFMEAISHAoYRklUX1ZFUkRJQ1RfRE9FU19OT1RfRklUEAMSFwoTRklUX1ZFUkRJQ1RfVU5LTk9XThAEYgZwcm90bzM");
 
 /**
  * A figure with its band.
@@ -339,6 +339,13 @@ export type Estimate = Message<"flightplan.v1.Estimate"> & {
    * @generated from field: int64 reserved_bytes = 15;
    */
   reservedBytes: bigint;
+
+  /**
+   * What the plan keeps in main memory; unset: nothing.
+   *
+   * @generated from field: flightplan.v1.HostMemory host = 16;
+   */
+  host?: HostMemory | undefined;
 };
 
 /**
@@ -347,6 +354,42 @@ export type Estimate = Message<"flightplan.v1.Estimate"> & {
  */
 export const EstimateSchema: GenMessage<Estimate> = /*@__PURE__*/
   messageDesc(file_flightplan_v1_estimate, 5);
+
+/**
+ * Main memory of one node that an offloaded optimizer takes: parameters, gradients and moments in FP32. Processes, data
+ * loaders and page cache are not counted.
+ *
+ * @generated from message flightplan.v1.HostMemory
+ */
+export type HostMemory = Message<"flightplan.v1.HostMemory"> & {
+  /**
+   * Of the fullest node, in bytes, with its band: pinned memory is handed out in powers of two.
+   *
+   * @generated from field: flightplan.v1.Range node_bytes = 1;
+   */
+  nodeBytes?: Range | undefined;
+
+  /**
+   * hardware.host_memory_bytes; 0: not known, and so is `fit`.
+   *
+   * @generated from field: int64 usable_bytes = 2;
+   */
+  usableBytes: bigint;
+
+  /**
+   * The class.
+   *
+   * @generated from field: flightplan.v1.FitVerdict fit = 3;
+   */
+  fit: FitVerdict;
+};
+
+/**
+ * Describes the message flightplan.v1.HostMemory.
+ * Use `create(HostMemorySchema)` to create a new message.
+ */
+export const HostMemorySchema: GenMessage<HostMemory> = /*@__PURE__*/
+  messageDesc(file_flightplan_v1_estimate, 6);
 
 /**
  * How a figure was made.

@@ -564,6 +564,44 @@ private static final long serialVersionUID = 0L;
     return reservedBytes_;
   }
 
+  public static final int HOST_FIELD_NUMBER = 16;
+  private flightplan.v1.HostMemory host_;
+  /**
+   * <pre>
+   * What the plan keeps in main memory; unset: nothing.
+   * </pre>
+   *
+   * <code>.flightplan.v1.HostMemory host = 16;</code>
+   * @return Whether the host field is set.
+   */
+  @java.lang.Override
+  public boolean hasHost() {
+    return host_ != null;
+  }
+  /**
+   * <pre>
+   * What the plan keeps in main memory; unset: nothing.
+   * </pre>
+   *
+   * <code>.flightplan.v1.HostMemory host = 16;</code>
+   * @return The host.
+   */
+  @java.lang.Override
+  public flightplan.v1.HostMemory getHost() {
+    return host_ == null ? flightplan.v1.HostMemory.getDefaultInstance() : host_;
+  }
+  /**
+   * <pre>
+   * What the plan keeps in main memory; unset: nothing.
+   * </pre>
+   *
+   * <code>.flightplan.v1.HostMemory host = 16;</code>
+   */
+  @java.lang.Override
+  public flightplan.v1.HostMemoryOrBuilder getHostOrBuilder() {
+    return host_ == null ? flightplan.v1.HostMemory.getDefaultInstance() : host_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -625,6 +663,9 @@ private static final long serialVersionUID = 0L;
     }
     if (reservedBytes_ != 0L) {
       output.writeInt64(15, reservedBytes_);
+    }
+    if (host_ != null) {
+      output.writeMessage(16, getHost());
     }
     getUnknownFields().writeTo(output);
   }
@@ -704,6 +745,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(15, reservedBytes_);
     }
+    if (host_ != null) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(16, getHost());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -757,6 +802,11 @@ private static final long serialVersionUID = 0L;
         .equals(other.getUnmeasuredTermsList())) return false;
     if (getReservedBytes()
         != other.getReservedBytes()) return false;
+    if (hasHost() != other.hasHost()) return false;
+    if (hasHost()) {
+      if (!getHost()
+          .equals(other.getHost())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -816,6 +866,10 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + RESERVED_BYTES_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getReservedBytes());
+    if (hasHost()) {
+      hash = (37 * hash) + HOST_FIELD_NUMBER;
+      hash = (53 * hash) + getHost().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1003,6 +1057,11 @@ private static final long serialVersionUID = 0L;
       unmeasuredTerms_ = com.google.protobuf.LazyStringArrayList.EMPTY;
       bitField0_ = (bitField0_ & ~0x00002000);
       reservedBytes_ = 0L;
+      host_ = null;
+      if (hostBuilder_ != null) {
+        hostBuilder_.dispose();
+        hostBuilder_ = null;
+      }
       return this;
     }
 
@@ -1101,6 +1160,11 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00004000) != 0)) {
         result.reservedBytes_ = reservedBytes_;
+      }
+      if (((from_bitField0_ & 0x00008000) != 0)) {
+        result.host_ = hostBuilder_ == null
+            ? host_
+            : hostBuilder_.build();
       }
     }
 
@@ -1248,6 +1312,9 @@ private static final long serialVersionUID = 0L;
       if (other.getReservedBytes() != 0L) {
         setReservedBytes(other.getReservedBytes());
       }
+      if (other.hasHost()) {
+        mergeHost(other.getHost());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1372,6 +1439,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00004000;
               break;
             } // case 120
+            case 130: {
+              input.readMessage(
+                  getHostFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00008000;
+              break;
+            } // case 130
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2982,6 +3056,161 @@ private static final long serialVersionUID = 0L;
       reservedBytes_ = 0L;
       onChanged();
       return this;
+    }
+
+    private flightplan.v1.HostMemory host_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        flightplan.v1.HostMemory, flightplan.v1.HostMemory.Builder, flightplan.v1.HostMemoryOrBuilder> hostBuilder_;
+    /**
+     * <pre>
+     * What the plan keeps in main memory; unset: nothing.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HostMemory host = 16;</code>
+     * @return Whether the host field is set.
+     */
+    public boolean hasHost() {
+      return ((bitField0_ & 0x00008000) != 0);
+    }
+    /**
+     * <pre>
+     * What the plan keeps in main memory; unset: nothing.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HostMemory host = 16;</code>
+     * @return The host.
+     */
+    public flightplan.v1.HostMemory getHost() {
+      if (hostBuilder_ == null) {
+        return host_ == null ? flightplan.v1.HostMemory.getDefaultInstance() : host_;
+      } else {
+        return hostBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * What the plan keeps in main memory; unset: nothing.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HostMemory host = 16;</code>
+     */
+    public Builder setHost(flightplan.v1.HostMemory value) {
+      if (hostBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        host_ = value;
+      } else {
+        hostBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the plan keeps in main memory; unset: nothing.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HostMemory host = 16;</code>
+     */
+    public Builder setHost(
+        flightplan.v1.HostMemory.Builder builderForValue) {
+      if (hostBuilder_ == null) {
+        host_ = builderForValue.build();
+      } else {
+        hostBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the plan keeps in main memory; unset: nothing.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HostMemory host = 16;</code>
+     */
+    public Builder mergeHost(flightplan.v1.HostMemory value) {
+      if (hostBuilder_ == null) {
+        if (((bitField0_ & 0x00008000) != 0) &&
+          host_ != null &&
+          host_ != flightplan.v1.HostMemory.getDefaultInstance()) {
+          getHostBuilder().mergeFrom(value);
+        } else {
+          host_ = value;
+        }
+      } else {
+        hostBuilder_.mergeFrom(value);
+      }
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the plan keeps in main memory; unset: nothing.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HostMemory host = 16;</code>
+     */
+    public Builder clearHost() {
+      bitField0_ = (bitField0_ & ~0x00008000);
+      host_ = null;
+      if (hostBuilder_ != null) {
+        hostBuilder_.dispose();
+        hostBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the plan keeps in main memory; unset: nothing.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HostMemory host = 16;</code>
+     */
+    public flightplan.v1.HostMemory.Builder getHostBuilder() {
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return getHostFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * What the plan keeps in main memory; unset: nothing.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HostMemory host = 16;</code>
+     */
+    public flightplan.v1.HostMemoryOrBuilder getHostOrBuilder() {
+      if (hostBuilder_ != null) {
+        return hostBuilder_.getMessageOrBuilder();
+      } else {
+        return host_ == null ?
+            flightplan.v1.HostMemory.getDefaultInstance() : host_;
+      }
+    }
+    /**
+     * <pre>
+     * What the plan keeps in main memory; unset: nothing.
+     * </pre>
+     *
+     * <code>.flightplan.v1.HostMemory host = 16;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        flightplan.v1.HostMemory, flightplan.v1.HostMemory.Builder, flightplan.v1.HostMemoryOrBuilder> 
+        getHostFieldBuilder() {
+      if (hostBuilder_ == null) {
+        hostBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            flightplan.v1.HostMemory, flightplan.v1.HostMemory.Builder, flightplan.v1.HostMemoryOrBuilder>(
+                getHost(),
+                getParentForChildren(),
+                isClean());
+        host_ = null;
+      }
+      return hostBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

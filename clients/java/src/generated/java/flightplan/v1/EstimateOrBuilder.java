@@ -335,4 +335,31 @@ public interface EstimateOrBuilder extends
    * @return The reservedBytes.
    */
   long getReservedBytes();
+
+  /**
+   * <pre>
+   * What the plan keeps in main memory; unset: nothing.
+   * </pre>
+   *
+   * <code>.flightplan.v1.HostMemory host = 16;</code>
+   * @return Whether the host field is set.
+   */
+  boolean hasHost();
+  /**
+   * <pre>
+   * What the plan keeps in main memory; unset: nothing.
+   * </pre>
+   *
+   * <code>.flightplan.v1.HostMemory host = 16;</code>
+   * @return The host.
+   */
+  flightplan.v1.HostMemory getHost();
+  /**
+   * <pre>
+   * What the plan keeps in main memory; unset: nothing.
+   * </pre>
+   *
+   * <code>.flightplan.v1.HostMemory host = 16;</code>
+   */
+  flightplan.v1.HostMemoryOrBuilder getHostOrBuilder();
 }

@@ -49,6 +49,11 @@ public final class EstimateOuterClass {
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_flightplan_v1_Estimate_WallRatiosEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_flightplan_v1_HostMemory_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_flightplan_v1_HostMemory_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -74,7 +79,7 @@ public final class EstimateOuterClass {
       "\001(\0162\031.flightplan.v1.FitVerdict\022\025\n\rmissin" +
       "g_input\030\002 \001(\t\022\026\n\016at_least_bytes\030\003 \001(\003\022\024\n" +
       "\014usable_bytes\030\004 \001(\003\022\026\n\016reserved_bytes\030\005 " +
-      "\001(\003\"\261\004\n\010Estimate\022&\n\003fit\030\001 \001(\0162\031.flightpl" +
+      "\001(\003\"\332\004\n\010Estimate\022&\n\003fit\030\001 \001(\0162\031.flightpl" +
       "an.v1.FitVerdict\022\024\n\014usable_bytes\030\002 \001(\003\022*" +
       "\n\006stages\030\003 \003(\0132\032.flightplan.v1.StageMemo" +
       "ry\022\r\n\005scope\030\004 \001(\t\022*\n\014step_time_us\030\005 \001(\0132" +
@@ -86,16 +91,20 @@ public final class EstimateOuterClass {
       "\035\n\025peak_flops_per_second\030\013 \001(\001\022\021\n\tmfu_ra" +
       "tio\030\014 \001(\001\0227\n\rcommunication\030\r \003(\0132 .fligh" +
       "tplan.v1.CommunicationPath\022\030\n\020unmeasured" +
-      "_terms\030\016 \003(\t\022\026\n\016reserved_bytes\030\017 \001(\003\0321\n\017" +
-      "WallRatiosEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 " +
-      "\001(\001:\0028\001*o\n\nFigureKind\022\033\n\027FIGURE_KIND_UNS" +
-      "PECIFIED\020\000\022\025\n\021FIGURE_KIND_EXACT\020\001\022\025\n\021FIG" +
-      "URE_KIND_MODEL\020\002\022\026\n\022FIGURE_KIND_MARGIN\020\003" +
-      "*\220\001\n\nFitVerdict\022\033\n\027FIT_VERDICT_UNSPECIFI" +
-      "ED\020\000\022\024\n\020FIT_VERDICT_FITS\020\001\022\030\n\024FIT_VERDIC" +
-      "T_MARGINAL\020\002\022\034\n\030FIT_VERDICT_DOES_NOT_FIT" +
-      "\020\003\022\027\n\023FIT_VERDICT_UNKNOWN\020\004B\021\n\rflightpla" +
-      "n.v1P\001b\006proto3"
+      "_terms\030\016 \003(\t\022\026\n\016reserved_bytes\030\017 \001(\003\022\'\n\004" +
+      "host\030\020 \001(\0132\031.flightplan.v1.HostMemory\0321\n" +
+      "\017WallRatiosEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002" +
+      " \001(\001:\0028\001\"t\n\nHostMemory\022(\n\nnode_bytes\030\001 \001" +
+      "(\0132\024.flightplan.v1.Range\022\024\n\014usable_bytes" +
+      "\030\002 \001(\003\022&\n\003fit\030\003 \001(\0162\031.flightplan.v1.FitV" +
+      "erdict*o\n\nFigureKind\022\033\n\027FIGURE_KIND_UNSP" +
+      "ECIFIED\020\000\022\025\n\021FIGURE_KIND_EXACT\020\001\022\025\n\021FIGU" +
+      "RE_KIND_MODEL\020\002\022\026\n\022FIGURE_KIND_MARGIN\020\003*" +
+      "\220\001\n\nFitVerdict\022\033\n\027FIT_VERDICT_UNSPECIFIE" +
+      "D\020\000\022\024\n\020FIT_VERDICT_FITS\020\001\022\030\n\024FIT_VERDICT" +
+      "_MARGINAL\020\002\022\034\n\030FIT_VERDICT_DOES_NOT_FIT\020" +
+      "\003\022\027\n\023FIT_VERDICT_UNKNOWN\020\004B\021\n\rflightplan" +
+      ".v1P\001b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -136,13 +145,19 @@ public final class EstimateOuterClass {
     internal_static_flightplan_v1_Estimate_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_Estimate_descriptor,
-        new java.lang.String[] { "Fit", "UsableBytes", "Stages", "Scope", "StepTimeUs", "WallRatios", "StepFlops", "TokensPerSecond", "TokensPerSecondPerGpu", "FlopsPerSecondPerGpu", "PeakFlopsPerSecond", "MfuRatio", "Communication", "UnmeasuredTerms", "ReservedBytes", });
+        new java.lang.String[] { "Fit", "UsableBytes", "Stages", "Scope", "StepTimeUs", "WallRatios", "StepFlops", "TokensPerSecond", "TokensPerSecondPerGpu", "FlopsPerSecondPerGpu", "PeakFlopsPerSecond", "MfuRatio", "Communication", "UnmeasuredTerms", "ReservedBytes", "Host", });
     internal_static_flightplan_v1_Estimate_WallRatiosEntry_descriptor =
       internal_static_flightplan_v1_Estimate_descriptor.getNestedTypes().get(0);
     internal_static_flightplan_v1_Estimate_WallRatiosEntry_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_Estimate_WallRatiosEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
+    internal_static_flightplan_v1_HostMemory_descriptor =
+      getDescriptor().getMessageTypes().get(6);
+    internal_static_flightplan_v1_HostMemory_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_flightplan_v1_HostMemory_descriptor,
+        new java.lang.String[] { "NodeBytes", "UsableBytes", "Fit", });
   }
 
   // @@protoc_insertion_point(outer_class_scope)

@@ -207,6 +207,35 @@ private static final long serialVersionUID = 0L;
     return reservedBytes_;
   }
 
+  public static final int HOST_MEMORY_BYTES_FIELD_NUMBER = 6;
+  private long hostMemoryBytes_ = 0L;
+  /**
+   * <pre>
+   * Main memory of one node (one OS image): what a plan keeps on the host is held against it. Range 1048576..1e15. Unset:
+   * not known, and the host's share is said and not judged.
+   * </pre>
+   *
+   * <code>optional int64 host_memory_bytes = 6;</code>
+   * @return Whether the hostMemoryBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasHostMemoryBytes() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * Main memory of one node (one OS image): what a plan keeps on the host is held against it. Range 1048576..1e15. Unset:
+   * not known, and the host's share is said and not judged.
+   * </pre>
+   *
+   * <code>optional int64 host_memory_bytes = 6;</code>
+   * @return The hostMemoryBytes.
+   */
+  @java.lang.Override
+  public long getHostMemoryBytes() {
+    return hostMemoryBytes_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -236,6 +265,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeInt64(5, reservedBytes_);
     }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeInt64(6, hostMemoryBytes_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -263,6 +295,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(5, reservedBytes_);
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(6, hostMemoryBytes_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -294,6 +330,11 @@ private static final long serialVersionUID = 0L;
       if (getReservedBytes()
           != other.getReservedBytes()) return false;
     }
+    if (hasHostMemoryBytes() != other.hasHostMemoryBytes()) return false;
+    if (hasHostMemoryBytes()) {
+      if (getHostMemoryBytes()
+          != other.getHostMemoryBytes()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -319,6 +360,11 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + RESERVED_BYTES_FIELD_NUMBER;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getReservedBytes());
+    }
+    if (hasHostMemoryBytes()) {
+      hash = (37 * hash) + HOST_MEMORY_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getHostMemoryBytes());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -462,6 +508,7 @@ private static final long serialVersionUID = 0L;
       }
       hostCpuClass_ = 0;
       reservedBytes_ = 0L;
+      hostMemoryBytes_ = 0L;
       return this;
     }
 
@@ -513,6 +560,10 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.reservedBytes_ = reservedBytes_;
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.hostMemoryBytes_ = hostMemoryBytes_;
+        to_bitField0_ |= 0x00000002;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -578,6 +629,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasReservedBytes()) {
         setReservedBytes(other.getReservedBytes());
       }
+      if (other.hasHostMemoryBytes()) {
+        setHostMemoryBytes(other.getHostMemoryBytes());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -631,6 +685,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 40
+            case 48: {
+              hostMemoryBytes_ = input.readInt64();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 48
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1072,6 +1131,66 @@ private static final long serialVersionUID = 0L;
     public Builder clearReservedBytes() {
       bitField0_ = (bitField0_ & ~0x00000010);
       reservedBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long hostMemoryBytes_ ;
+    /**
+     * <pre>
+     * Main memory of one node (one OS image): what a plan keeps on the host is held against it. Range 1048576..1e15. Unset:
+     * not known, and the host's share is said and not judged.
+     * </pre>
+     *
+     * <code>optional int64 host_memory_bytes = 6;</code>
+     * @return Whether the hostMemoryBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasHostMemoryBytes() {
+      return ((bitField0_ & 0x00000020) != 0);
+    }
+    /**
+     * <pre>
+     * Main memory of one node (one OS image): what a plan keeps on the host is held against it. Range 1048576..1e15. Unset:
+     * not known, and the host's share is said and not judged.
+     * </pre>
+     *
+     * <code>optional int64 host_memory_bytes = 6;</code>
+     * @return The hostMemoryBytes.
+     */
+    @java.lang.Override
+    public long getHostMemoryBytes() {
+      return hostMemoryBytes_;
+    }
+    /**
+     * <pre>
+     * Main memory of one node (one OS image): what a plan keeps on the host is held against it. Range 1048576..1e15. Unset:
+     * not known, and the host's share is said and not judged.
+     * </pre>
+     *
+     * <code>optional int64 host_memory_bytes = 6;</code>
+     * @param value The hostMemoryBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setHostMemoryBytes(long value) {
+      
+      hostMemoryBytes_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Main memory of one node (one OS image): what a plan keeps on the host is held against it. Range 1048576..1e15. Unset:
+     * not known, and the host's share is said and not judged.
+     * </pre>
+     *
+     * <code>optional int64 host_memory_bytes = 6;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearHostMemoryBytes() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      hostMemoryBytes_ = 0L;
       onChanged();
       return this;
     }

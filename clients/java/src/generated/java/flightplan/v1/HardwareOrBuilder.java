@@ -105,4 +105,25 @@ public interface HardwareOrBuilder extends
    * @return The reservedBytes.
    */
   long getReservedBytes();
+
+  /**
+   * <pre>
+   * Main memory of one node (one OS image): what a plan keeps on the host is held against it. Range 1048576..1e15. Unset:
+   * not known, and the host's share is said and not judged.
+   * </pre>
+   *
+   * <code>optional int64 host_memory_bytes = 6;</code>
+   * @return Whether the hostMemoryBytes field is set.
+   */
+  boolean hasHostMemoryBytes();
+  /**
+   * <pre>
+   * Main memory of one node (one OS image): what a plan keeps on the host is held against it. Range 1048576..1e15. Unset:
+   * not known, and the host's share is said and not judged.
+   * </pre>
+   *
+   * <code>optional int64 host_memory_bytes = 6;</code>
+   * @return The hostMemoryBytes.
+   */
+  long getHostMemoryBytes();
 }

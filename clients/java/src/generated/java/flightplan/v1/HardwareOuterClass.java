@@ -54,50 +54,51 @@ public final class HardwareOuterClass {
   static {
     java.lang.String[] descriptorData = {
       "\n\034flightplan/v1/hardware.proto\022\rflightpl" +
-      "an.v1\"\266\001\n\010Hardware\022\013\n\003gpu\030\001 \001(\t\022\021\n\tgpu_c" +
+      "an.v1\"\354\001\n\010Hardware\022\013\n\003gpu\030\001 \001(\t\022\021\n\tgpu_c" +
       "ount\030\002 \001(\005\022%\n\006fabric\030\003 \001(\0132\025.flightplan." +
       "v1.Fabric\0223\n\016host_cpu_class\030\004 \001(\0162\033.flig" +
       "htplan.v1.HostCpuClass\022\033\n\016reserved_bytes" +
-      "\030\005 \001(\003H\000\210\001\001B\021\n\017_reserved_bytes\"\316\002\n\006Fabri" +
-      "c\022$\n\027nvlink_domain_gpu_count\030\001 \001(\005H\000\210\001\001\022" +
-      " \n\023gpus_per_node_count\030\002 \001(\005H\001\210\001\001\022$\n\027nvl" +
-      "ink_bytes_per_second\030\003 \001(\001H\002\210\001\001\022!\n\024nic_b" +
-      "ytes_per_second\030\004 \001(\001H\003\210\001\001\022\026\n\ttransport\030" +
-      "\005 \001(\tH\004\210\001\001\022\026\n\thbm_bytes\030\006 \001(\003H\005\210\001\001B\032\n\030_n" +
-      "vlink_domain_gpu_countB\026\n\024_gpus_per_node" +
-      "_countB\032\n\030_nvlink_bytes_per_secondB\027\n\025_n" +
-      "ic_bytes_per_secondB\014\n\n_transportB\014\n\n_hb" +
-      "m_bytes\"\345\003\n\tGpuSystem\022\014\n\004name\030\001 \001(\t\022\017\n\007a" +
-      "liases\030\002 \003(\t\022\023\n\013device_name\030\003 \001(\t\022\032\n\022com" +
-      "pute_capability\030\004 \001(\t\022\021\n\thbm_bytes\030\005 \001(\003" +
-      "\022\034\n\024hbm_bytes_per_second\030\006 \001(\001\022\035\n\025bf16_f" +
-      "lops_per_second\030\007 \001(\001\022\034\n\024fp8_flops_per_s" +
-      "econd\030\010 \001(\001\022\034\n\024fp4_flops_per_second\030\t \001(" +
-      "\001\022\020\n\010sm_count\030\n \001(\005\022\037\n\027nvlink_bytes_per_" +
-      "second\030\013 \001(\001\022\037\n\027nvlink_domain_gpu_count\030" +
-      "\014 \001(\005\022\034\n\024nic_bytes_per_second\030\r \001(\001\022\"\n\032h" +
-      "ost_link_bytes_per_second\030\016 \001(\001\022\033\n\023gpus_" +
-      "per_node_count\030\017 \001(\005\022\025\n\rflex_backends\030\020 " +
-      "\003(\t\022\023\n\013fp8_recipes\030\021 \003(\t\022\016\n\006source\030\022 \001(\t" +
-      "\022\r\n\005notes\030\023 \001(\t\"\353\003\n\rSoftwareStack\022\027\n\nte_" +
-      "version\030\001 \001(\tH\000\210\001\001\022\032\n\rtorch_version\030\002 \001(" +
-      "\tH\001\210\001\001\022\031\n\014cuda_version\030\003 \001(\tH\002\210\001\001\022\031\n\014ncc" +
-      "l_version\030\004 \001(\tH\003\210\001\001\022\033\n\016driver_version\030\005" +
-      " \001(\tH\004\210\001\001\022\032\n\rcudnn_version\030\006 \001(\tH\005\210\001\001\022<\n" +
-      "\010packages\030\007 \003(\0132*.flightplan.v1.Software" +
-      "Stack.PackagesEntry\0225\n\013dispatchers\030\010 \001(\013" +
-      "2 .flightplan.v1.DispatcherSupport\022\030\n\013pa" +
-      "ged_stash\030\t \001(\010H\006\210\001\001\032/\n\rPackagesEntry\022\013\n" +
-      "\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001B\r\n\013_te_ver" +
-      "sionB\020\n\016_torch_versionB\017\n\r_cuda_versionB" +
-      "\017\n\r_nccl_versionB\021\n\017_driver_versionB\020\n\016_" +
-      "cudnn_versionB\016\n\014_paged_stash\"K\n\021Dispatc" +
-      "herSupport\022\020\n\010backends\030\001 \003(\t\022\026\n\ttranspor" +
-      "t\030\002 \001(\tH\000\210\001\001B\014\n\n_transport*\200\001\n\014HostCpuCl" +
-      "ass\022\036\n\032HOST_CPU_CLASS_UNSPECIFIED\020\000\022\033\n\027H" +
-      "OST_CPU_CLASS_X86_FAST\020\001\022\033\n\027HOST_CPU_CLA" +
-      "SS_X86_SLOW\020\002\022\026\n\022HOST_CPU_CLASS_ARM\020\003B\021\n" +
-      "\rflightplan.v1P\001b\006proto3"
+      "\030\005 \001(\003H\000\210\001\001\022\036\n\021host_memory_bytes\030\006 \001(\003H\001" +
+      "\210\001\001B\021\n\017_reserved_bytesB\024\n\022_host_memory_b" +
+      "ytes\"\316\002\n\006Fabric\022$\n\027nvlink_domain_gpu_cou" +
+      "nt\030\001 \001(\005H\000\210\001\001\022 \n\023gpus_per_node_count\030\002 \001" +
+      "(\005H\001\210\001\001\022$\n\027nvlink_bytes_per_second\030\003 \001(\001" +
+      "H\002\210\001\001\022!\n\024nic_bytes_per_second\030\004 \001(\001H\003\210\001\001" +
+      "\022\026\n\ttransport\030\005 \001(\tH\004\210\001\001\022\026\n\thbm_bytes\030\006 " +
+      "\001(\003H\005\210\001\001B\032\n\030_nvlink_domain_gpu_countB\026\n\024" +
+      "_gpus_per_node_countB\032\n\030_nvlink_bytes_pe" +
+      "r_secondB\027\n\025_nic_bytes_per_secondB\014\n\n_tr" +
+      "ansportB\014\n\n_hbm_bytes\"\345\003\n\tGpuSystem\022\014\n\004n" +
+      "ame\030\001 \001(\t\022\017\n\007aliases\030\002 \003(\t\022\023\n\013device_nam" +
+      "e\030\003 \001(\t\022\032\n\022compute_capability\030\004 \001(\t\022\021\n\th" +
+      "bm_bytes\030\005 \001(\003\022\034\n\024hbm_bytes_per_second\030\006" +
+      " \001(\001\022\035\n\025bf16_flops_per_second\030\007 \001(\001\022\034\n\024f" +
+      "p8_flops_per_second\030\010 \001(\001\022\034\n\024fp4_flops_p" +
+      "er_second\030\t \001(\001\022\020\n\010sm_count\030\n \001(\005\022\037\n\027nvl" +
+      "ink_bytes_per_second\030\013 \001(\001\022\037\n\027nvlink_dom" +
+      "ain_gpu_count\030\014 \001(\005\022\034\n\024nic_bytes_per_sec" +
+      "ond\030\r \001(\001\022\"\n\032host_link_bytes_per_second\030" +
+      "\016 \001(\001\022\033\n\023gpus_per_node_count\030\017 \001(\005\022\025\n\rfl" +
+      "ex_backends\030\020 \003(\t\022\023\n\013fp8_recipes\030\021 \003(\t\022\016" +
+      "\n\006source\030\022 \001(\t\022\r\n\005notes\030\023 \001(\t\"\353\003\n\rSoftwa" +
+      "reStack\022\027\n\nte_version\030\001 \001(\tH\000\210\001\001\022\032\n\rtorc" +
+      "h_version\030\002 \001(\tH\001\210\001\001\022\031\n\014cuda_version\030\003 \001" +
+      "(\tH\002\210\001\001\022\031\n\014nccl_version\030\004 \001(\tH\003\210\001\001\022\033\n\016dr" +
+      "iver_version\030\005 \001(\tH\004\210\001\001\022\032\n\rcudnn_version" +
+      "\030\006 \001(\tH\005\210\001\001\022<\n\010packages\030\007 \003(\0132*.flightpl" +
+      "an.v1.SoftwareStack.PackagesEntry\0225\n\013dis" +
+      "patchers\030\010 \001(\0132 .flightplan.v1.Dispatche" +
+      "rSupport\022\030\n\013paged_stash\030\t \001(\010H\006\210\001\001\032/\n\rPa" +
+      "ckagesEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:" +
+      "\0028\001B\r\n\013_te_versionB\020\n\016_torch_versionB\017\n\r" +
+      "_cuda_versionB\017\n\r_nccl_versionB\021\n\017_drive" +
+      "r_versionB\020\n\016_cudnn_versionB\016\n\014_paged_st" +
+      "ash\"K\n\021DispatcherSupport\022\020\n\010backends\030\001 \003" +
+      "(\t\022\026\n\ttransport\030\002 \001(\tH\000\210\001\001B\014\n\n_transport" +
+      "*\200\001\n\014HostCpuClass\022\036\n\032HOST_CPU_CLASS_UNSP" +
+      "ECIFIED\020\000\022\033\n\027HOST_CPU_CLASS_X86_FAST\020\001\022\033" +
+      "\n\027HOST_CPU_CLASS_X86_SLOW\020\002\022\026\n\022HOST_CPU_" +
+      "CLASS_ARM\020\003B\021\n\rflightplan.v1P\001b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -108,7 +109,7 @@ public final class HardwareOuterClass {
     internal_static_flightplan_v1_Hardware_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_flightplan_v1_Hardware_descriptor,
-        new java.lang.String[] { "Gpu", "GpuCount", "Fabric", "HostCpuClass", "ReservedBytes", "ReservedBytes", });
+        new java.lang.String[] { "Gpu", "GpuCount", "Fabric", "HostCpuClass", "ReservedBytes", "HostMemoryBytes", "ReservedBytes", "HostMemoryBytes", });
     internal_static_flightplan_v1_Fabric_descriptor =
       getDescriptor().getMessageTypes().get(1);
     internal_static_flightplan_v1_Fabric_fieldAccessorTable = new

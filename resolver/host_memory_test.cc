@@ -1,0 +1,109 @@
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "flightplan/v1/resolver_service.pb.h"
+#include "tests/support/answers.h"
+#include "tests/support/requests.h"
+
+namespace flightplan {
+namespace {
+
+using testing::Apply;
+using testing::FindFinding;
+using testing::Pin;
+using testing::Resolved;
+using testing::SetSizes;
+using testing::StepUs;
+using testing::Training;
+
+constexpr double kParametersOfLlama8b = 8.03e9;
+
+v1::ResolveConfigRequest OffloadedLlama() {
+  v1::ResolveConfigRequest request = Training("llama-3.1-8b", "h100-sxm", 16, 4096, 128);
+  SetSizes({.tp = 2, .pp = 1}, &request);
+  Pin("optimizer_cpu_offload", true, &request);
+  return request;
+}
+
+// The state of all parameters is once on the host of every data-parallel group, of which two nodes have a half each.
+TEST(HostMemory, IsParametersGradientsAndMomentsOfWhatIsOffloaded) {
+  const v1::ResolveConfigResponse whole = Resolved(OffloadedLlama());
+  ASSERT_TRUE(whole.estimate().has_host());
+  const v1::Range& node = whole.estimate().host().node_bytes();
+  EXPECT_NEAR(node.low(), kParametersOfLlama8b / 2 * 16, 1e9);
+  EXPECT_NEAR(node.high(), kParametersOfLlama8b / 2 * 24, 1e9);
+  EXPECT_LT(node.low(), node.value());
+  EXPECT_LT(node.value(), node.high());
+  EXPECT_EQ(whole.estimate().host().fit(), v1::FIT_VERDICT_UNKNOWN);
+  v1::ResolveConfigRequest half = OffloadedLlama();
+  Pin("optimizer_offload_fraction", 0.5, &half);
+  EXPECT_NEAR(Resolved(half).estimate().host().node_bytes().value(), node.value() / 2, 1e6);
+}
+
+TEST(HostMemory, IsNotSaidWhereNothingIsThere) {
+  v1::ResolveConfigRequest request = OffloadedLlama();
+  request.mutable_pinned_knobs()->Clear();
+  EXPECT_FALSE(Resolved(request).estimate().has_host());
+}
+
+TEST(HostMemory, TooLittleIsAnErrorWhoseFixesHold) {
+  v1::ResolveConfigRequest request = OffloadedLlama();
+  const double needed = Resolved(request).estimate().host().node_bytes().value();
+  request.mutable_hardware()->set_host_memory_bytes(static_cast<int64_t>(needed * 0.6));
+  const v1::ResolveConfigResponse response = Resolved(request);
+  EXPECT_FALSE(response.will_run());
+  EXPECT_EQ(response.estimate().host().fit(), v1::FIT_VERDICT_DOES_NOT_FIT);
+  const v1::Finding* const lacks = FindFinding(response.findings(), "fit.host-memory");
+  ASSERT_NE(lacks, nullptr);
+  ASSERT_GT(lacks->fixes_size(), 0);
+  for (const v1::Fix& fix : lacks->fixes()) {
+    v1::ResolveConfigRequest fixed = request;
+    if (fix.knobs(0).name() == "optimizer_cpu_offload") fixed.mutable_pinned_knobs()->Clear();  // the word is changed
+    Apply(fix, &fixed);
+    const v1::ResolveConfigResponse after = Resolved(fixed);
+    EXPECT_TRUE(after.will_run()) << fix.ShortDebugString();
+    EXPECT_EQ(FindFinding(after.findings(), "fit.host-memory"), nullptr) << fix.ShortDebugString();
+  }
+}
+
+// A plan of ours keeps within what the node has.
+TEST(HostMemory, BoundsWhatAPlanPutsThere) {
+  v1::ResolveConfigRequest request = Training("qwen3-coder-480b-a35b", "b200-sxm", 256, 4096, 512);
+  request.mutable_target()->set_framework("megatron-bridge");
+  SetSizes({.tp = 1, .pp = 2, .ep = 32}, &request);
+  const v1::ResolveConfigResponse unbounded = Resolved(request);
+  ASSERT_TRUE(unbounded.estimate().has_host());
+  const auto needed = static_cast<int64_t>(unbounded.estimate().host().node_bytes().value());
+  for (const int64_t has : {needed * 2 / 3, needed / 8}) {
+    request.mutable_hardware()->set_host_memory_bytes(has);
+    const v1::ResolveConfigResponse bounded = Resolved(request);
+    EXPECT_TRUE(bounded.will_run());
+    EXPECT_LE(bounded.estimate().host().node_bytes().value(), static_cast<double>(has));
+    EXPECT_GE(StepUs(bounded), StepUs(unbounded) * 0.99);
+  }
+}
+
+TEST(HostMemory, OfALaunchIsJudgedToo) {
+  const v1::ResolveConfigResponse plan = Resolved(OffloadedLlama());
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-lm");
+  *request.mutable_hardware() = OffloadedLlama().hardware();
+  request.mutable_hardware()->set_host_memory_bytes(int64_t{1} << 34);
+  for (const auto& [name, value] : plan.launches(0).env()) (*request.mutable_env())[name] = value;
+  for (const std::string& word : plan.launches(0).argv()) request.mutable_arguments()->add_values(word);
+  const v1::ValidateConfigResponse judged = testing::Validated(request);
+  EXPECT_NE(FindFinding(judged.findings(), "fit.host-memory"), nullptr);
+}
+
+TEST(HostMemory, OfNothingIsRefused) {
+  v1::ResolveConfigRequest request = OffloadedLlama();
+  request.mutable_hardware()->set_host_memory_bytes(0);
+  v1::ResolveConfigResponse response;
+  EXPECT_EQ(testing::ViolatedFields(testing::TestResolver().ResolveConfig(request, &response)),
+            std::set<std::string>({"hardware.host_memory_bytes"}));
+}
+
+}  // namespace
+}  // namespace flightplan
