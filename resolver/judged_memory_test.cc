@@ -120,6 +120,23 @@ TEST(JudgedMemory, OfALoongForgeLaunchIsThatOfThePlanItWasWrittenFor) {
   }
 }
 
+// Bridge's recipe of fp16 reduces gradients in 16 bits, and our own launch says no more than its name.
+TEST(JudgedMemory, OfOurOwnFp16LaunchIsThatOfItsPlan) {
+  v1::ResolveConfigRequest question = testing::Training("qwen3-8b", "h100-sxm", 8, 4096, 64);
+  question.mutable_target()->set_framework("megatron-bridge");
+  question.mutable_workload()->set_precision("fp16");
+  const v1::ResolveConfigResponse plan = testing::Resolved(question);
+  ASSERT_GT(plan.launches_size(), 0);
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-bridge");
+  *request.mutable_hardware() = question.hardware();
+  for (const auto& [name, value] : plan.launches(0).env()) (*request.mutable_env())[name] = value;
+  for (const std::string& word : plan.launches(0).argv()) request.mutable_arguments()->add_values(word);
+  const v1::ValidateConfigResponse judged = Validated(request);
+  ASSERT_GT(judged.estimate().stages_size(), 0);
+  EXPECT_NEAR(judged.estimate().stages(0).total_bytes().value(), plan.estimate().stages(0).total_bytes().value(), 1e7);
+}
+
 TEST(JudgedMemory, RefusesThatOthersHoldAllMemory) {
   for (const int64_t bytes : {int64_t{-1}, int64_t{1} << 37}) {
     v1::ValidateConfigRequest request = SmallWithoutVocabulary();

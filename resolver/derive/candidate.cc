@@ -73,9 +73,10 @@ void ReadOptimizer(const Config& config, Candidate* c) {
   c->distributed_optimizer = on(K::use_distributed_optimizer);
   c->optimizer_instances = Size(config, K::num_distributed_optimizer_instances);
   // Megatron-LM's command line accumulates in FP32 unless it is told otherwise; the class default of the field that its
-  // other doors set says nothing.
+  // other doors set says nothing, but where it is Bridge's recipe of the precision that has it so.
   const Origin reduce = config.origin(K::grad_reduce_in_fp32);
-  const bool said = reduce != Origin::kAbsent && reduce != Origin::kDefault;
+  const Value& recipe = config.Get(K::mixed_precision_grad_reduce_in_fp32);
+  const bool said = (reduce != Origin::kAbsent && reduce != Origin::kDefault) || (recipe.is_bool() && !recipe.truthy());
   const bool reduced =
       on(K::grad_reduce_in_bf16) || (said && !on(K::grad_reduce_in_fp32) && !on(K::accumulate_allreduce_grads_in_fp32));
   c->gradient_bytes = reduced && c->precision != GemmPrecision::kFp32 ? 2 : 4;

@@ -162,7 +162,11 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
     s->own_split = true;
     s->config.Set(K::pipeline_model_parallel_layout, Value(text), Origin::kCaller);
   }
-  q.execution = ExecutionsOf(s->intent, s->shape, s->config, s->bases.front(), PaysDearlyForRoom(s->bases.front()));
+  // A word may leave full recompute out, so that the base, whose sizes are 1, pays nothing for what has no room at all.
+  const std::optional<Value> overlap = PinOf(s->intent, K::overlap_moe_expert_parallel_comm);
+  const bool dear = PaysDearlyForRoom(s->bases.front()) || (overlap.has_value() && overlap->truthy()) ||
+                    PinOf(s->intent, K::recompute_granularity).has_value();
+  q.execution = ExecutionsOf(s->intent, s->shape, s->config, s->bases.front(), dear);
   const decide::Features features = decide::ExtractFeatures(s->intent, std::nullopt, s->config);
   // Where the decisions leave graphs of a pipeline to an A/B, they are no reason to choose one.
   if (decide::LeavesGraphsOfPipelines(features, s->intent) && !s->intent.profile.has_value() &&

@@ -188,12 +188,16 @@ absl::StatusOr<bool> TakeBest(const NormalizedIntent& intent, const EvidenceSnap
     if (!found.has_value()) break;
     // What the forecast of the candidate itself is far from is not made a whole answer of.
     if (errors == 0 || !Launchable(*plan) || Gains(plan->step->step, found->step, of_candidate)) {
-      const GivenKnobs given = ExecutionKnobs(LeastChanged(*plan, *search, *found), plan->decided.config, plan->intent);
-      NormalizedIntent asked = intent;
-      GiveKnobs(given, &asked);
-      FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(asked), evidence));
-      if (BetterExecuted(*plan, tried, search->Room(), errors)) {
-        TakeExecution(given, std::move(tried), plan);
+      const GivenKnobs best = ExecutionKnobs(found->candidate, plan->decided.config, plan->intent);
+      const GivenKnobs least = ExecutionKnobs(LeastChanged(*plan, *search, *found), plan->decided.config, plan->intent);
+      // What is kept may be as fast as the best, and yet no longer enough of a gain.
+      for (const GivenKnobs* const given : {&least, &best}) {
+        if (given == &best && least == best) break;
+        NormalizedIntent asked = intent;
+        GiveKnobs(*given, &asked);
+        FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(asked), evidence));
+        if (!BetterExecuted(*plan, tried, search->Room(), errors)) continue;
+        TakeExecution(*given, std::move(tried), plan);
         return true;
       }
     }

@@ -63,6 +63,30 @@ bool FusesPlainMlp(F f) {
   return HasPlainMlp(f) && !fuses && !by_operations;
 }
 
+// Those of the given sizes that are none: "num_layers=-24".
+std::string NoSizes(F f) {
+  std::string none;
+  for (const K size :
+       {K::num_layers, K::hidden_size, K::seq_length, K::num_query_groups, K::make_vocab_size_divisible_by}) {
+    const Value& value = f.value(size);
+    if (!f.given(size) || !value.is_int() || value.integer() > 0) continue;
+    absl::StrAppend(&none, none.empty() ? "" : ", ", Name(size), "=", value.integer());
+  }
+  return none;
+}
+
+bool OtherPatternLength(F f) {
+  const Value& freq = f.value(K::moe_layer_freq);
+  return Moe(f) && !f.fork() && freq.is_list() && f.num(K::num_layers) > 0 &&
+         static_cast<int64_t>(freq.list().size()) != f.num(K::num_layers);
+}
+// Layers of one kind alone are meant to be all of them.
+std::vector<Patch> AllLayersOfTheList(F f) {
+  const Value& freq = f.value(K::moe_layer_freq);
+  if (freq.list().empty() || ListHasNumber(freq, 0)) return {};
+  return {{Assign(K::moe_layer_freq, 1)}};
+}
+
 bool GroupsSharedExpert(F f) {
   return Moe(f) && f.on(K::moe_shared_expert_intermediate_size) && f.on(K::use_grouped_gemm_for_shared_expert);
 }
@@ -127,6 +151,29 @@ const Rule kRules[] = {
          },
      .needs = "Megatron-FSDP with fused gradient accumulation needs Transformer Engine 2.10",
      .fixes = {{{K::gradient_accumulation_fusion, false}}}},
+    {.id = "build.moe-layer-pattern-length",
+     .area = "moe",
+     .at = {Phase::kBuild, 10653},
+     .source = "Megatron-LM:megatron/core/models/gpt/gpt_layer_specs.py:653",
+     .reads = {K::moe_layer_freq, K::num_layers, K::num_moe_experts},
+     .when = OtherPatternLength,
+     .needs = "a list in moe_layer_freq names every layer: as many entries as num_layers",
+     .fix = AllLayersOfTheList},
+    {.id = "build.router-topk-le-experts",
+     .area = "router",
+     .at = {Phase::kBuild, 10879},
+     .source = "Megatron-LM:megatron/core/transformer/moe/moe_utils.py:879",
+     .reads = {K::moe_router_topk, K::num_moe_experts},
+     .when = [](F f) { return Moe(f) && f.num(K::moe_router_topk) > f.num(K::num_moe_experts); },
+     .needs = "a token goes to moe_router_topk different experts: at most num_moe_experts"},
+    {.id = "build.sizes-positive",
+     .area = "model",
+     .at = {Phase::kBuild, 1},
+     .source = "PyTorch: a weight of no or a negative size is none; a division by zero",
+     .reads = {K::num_layers, K::hidden_size, K::seq_length, K::num_query_groups, K::make_vocab_size_divisible_by},
+     .when = [](F f) { return !NoSizes(f).empty(); },
+     .needs = "a model has at least one of each",
+     .detail = NoSizes},
     {.id = "build.shared-expert-no-bias",
      .area = "shared-expert",
      .at = {Phase::kBuild, 124},

@@ -187,6 +187,39 @@ const Rule kRules[] = {
      .when = WarmsUpTooLong,
      .needs = "the learning rate's warm-up must end before its decay does",
      .fixes = {{{K::lr_warmup_iters, 0}, {K::lr_warmup_samples, 0}, {K::lr_warmup_fraction, kUnset}}}},
+    {.id = "mlm.lr-wsd-needs-decay",
+     .area = "schedule",
+     .at = {Phase::kBuild, 40164},
+     .source = "Megatron-LM:megatron/core/optimizer_param_scheduler.py:164",
+     .reads = {K::lr_decay_style, K::lr_wsd_decay_iters, K::lr_wsd_decay_samples},
+     .when =
+         [](F f) {
+           if (!OwnProgram(f) || !f.is(K::lr_decay_style, "WSD") || (!ByIterations(f) && !BySamples(f))) return false;
+           return f.none(ByIterations(f) ? K::lr_wsd_decay_iters : K::lr_wsd_decay_samples);
+         },
+     .needs = "the warm-up, stable, decay schedule needs the length of its decay: --lr-wsd-decay-iters, or "
+              "--lr-wsd-decay-samples where the training's length is in samples"},
+    {.id = "mlm.log-interval-positive",
+     .area = "schedule",
+     .at = {Phase::kBuild, 43539},
+     .source = "Megatron-LM:megatron/training/training.py:3539",
+     .reads = {K::log_interval},
+     .when = [](F f) { return OwnProgram(f) && f.set(K::log_interval) && f.num(K::log_interval) == 0; },
+     .needs = "the first step divides by log_interval: at least 1",
+     .fixes = {{{K::log_interval, 100}}}},
+    {.id = "mlm.eval-interval-positive",
+     .area = "schedule",
+     .at = {Phase::kBuild, 45436},
+     .source = "Megatron-LM:megatron/training/training.py:5436",
+     .reads = {K::eval_interval, K::full_validation, K::skip_train},
+     .when =
+         [](F f) {
+           return OwnProgram(f) && f.set(K::eval_interval) && f.num(K::eval_interval) == 0 &&
+                  !f.on(K::full_validation) && ByIterations(f);
+         },
+     .needs = "the length of the data is worked out by dividing by eval_interval: at least 1; --eval-iters 0 leaves "
+              "evaluation out",
+     .fixes = {{{K::eval_interval, 1000}}}},
     {.id = "mlm.wandb-named",
      .area = "misc",
      .at = {Phase::kMesh, 40260},
