@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <set>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -187,6 +188,28 @@ TEST(DispatcherBackends, OneThatIsNotInstalledIsSaidOnce) {
     return finding.severity() == v1::SEVERITY_ERROR && absl::StrContains(finding.seen(), "hybridep");
   };
   EXPECT_EQ(std::count_if(response.findings().begin(), response.findings().end(), names_it), 1);
+}
+
+// How a backend was built says nothing of which are installed.
+TEST(DispatcherBackends, ATransportAloneLeavesThoseOfTheImage) {
+  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 128);
+  SetSizes({.tp = 1, .pp = 1, .ep = 16}, &request);
+  const double step_us = StepUs(Resolved(request));
+  request.mutable_software()->mutable_dispatchers()->set_transport("nvlink");
+  EXPECT_DOUBLE_EQ(StepUs(Resolved(request)), step_us);
+  request.mutable_software()->mutable_dispatchers()->set_transport("carrier");
+  v1::ResolveConfigResponse response;
+  EXPECT_EQ(testing::ViolatedFields(testing::TestResolver().ResolveConfig(request, &response)),
+            std::set<std::string>({"software.dispatchers.transport"}));
+}
+
+// A domain of one node is no larger than a node that the caller says is smaller.
+TEST(DispatcherBackends, ADomainReachesNoFurtherThanItsNode) {
+  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 128);
+  SetSizes({.tp = 1, .pp = 1, .ep = 8}, &request);
+  const double of_eight = StepUs(Resolved(request));
+  request.mutable_hardware()->mutable_fabric()->set_gpus_per_node_count(4);
+  EXPECT_GT(StepUs(Resolved(request)), of_eight) << "the exchange runs over the network";
 }
 
 }  // namespace

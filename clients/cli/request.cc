@@ -119,6 +119,7 @@ absl::Status FillHardware(const StackOptions& options, v1::Hardware* hardware) {
 
 // "none": nothing beyond alltoall and allgather is installed, which differs from not saying anything.
 absl::Status FillCapabilities(const StackOptions& options, v1::SoftwareStack* software) {
+  bool none = false;
   for (const std::string& name : options.capabilities) {
     if (name == "paged_stash") {
       software->set_paged_stash(true);
@@ -126,10 +127,14 @@ absl::Status FillCapabilities(const StackOptions& options, v1::SoftwareStack* so
       software->mutable_dispatchers()->add_backends(name);
     } else if (name == "none") {
       software->mutable_dispatchers();
+      none = true;
     } else {
       return Wrong("--capability",
                    absl::StrCat("wants deepep, hybridep, ncclep, paged_stash or none, not ", Quoted(name)));
     }
+  }
+  if (none && software->dispatchers().backends_size() > 0) {
+    return Wrong("--capability", "has none beside what is installed");
   }
   if (!options.dispatcher_transport.empty()) {
     software->mutable_dispatchers()->set_transport(options.dispatcher_transport);

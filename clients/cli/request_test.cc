@@ -197,6 +197,7 @@ TEST(ResolveRequest, SaysWhatWouldBeRight) {
       {With({"--set", "moe_token_dispatcher_type=flexx"}), "--set moe_token_dispatcher_type must be one of"},
       {With({"--set", "moe_router_topk=eight"}), "--set moe_router_topk must be an integer"},
       {With({"--capability", "deepeep"}), "--capability wants deepep, hybridep"},
+      {With({"--capability", "none,deepep"}), "--capability has none beside"},
       {With({"--env", "NOVALUE"}), "--env wants NAME=VALUE, not 'NOVALUE'"},
       {With({"--tp", "3000000000"}), "--tp is too large"},
       {{"--model", "no/such/config.json", "--gpu", "h100", "--gpus", "8"}, "--model cannot read no/such/config.json"},

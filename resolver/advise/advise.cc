@@ -57,6 +57,12 @@ class OtherVariables {
   EnvVars now_;
 };
 
+void LeaveAsDecided(Knob knob, ResolvedPlan* plan) {
+  for (Decision& decision : plan->decided.decisions) {
+    if (decision.knob == knob && decision.env_var.empty()) decision.needs_ab = false;
+  }
+}
+
 // Makes the other run of each pair ready, and takes away the pairs whose other run would not start beside the rest of
 // the plan: nobody need make them, and what was left to them stays as decided. Beside a plan that does not start itself
 // there is nothing to compare.
@@ -88,12 +94,13 @@ void CompletePairs(const MakeRoom& make_room, ResolvedPlan* plan) {
     }
     ab.env = env.vars;
     starts = starts && MayBeSuggested(WriteForTarget(other, env), env, plan->run.found, plan->run.findings, ab.knob);
-    for (Decision& decision : plan->decided.decisions) {
-      if (!starts && decision.knob == ab.knob && decision.env_var.empty()) decision.needs_ab = false;
-    }
+    if (!starts) LeaveAsDecided(ab.knob, plan);
     return !starts;
   });
 }
+
+// Of the step: a pair whose other run is forecast to lose as much, with all that it needs, is not worth making.
+constexpr double kNoUse = 0.05;
 
 }  // namespace
 
@@ -106,6 +113,11 @@ void Advise(ResolvedPlan* plan, const MakeRoom& make_room) {
       plan->decided.decisions, plan->run.findings, plan->chosen,    StagesGiven(*plan)};
   std::vector<AbSuggestion>& pairs = plan->decided.ab_suggestions;
   for (AbSuggestion& ab : pairs) ExpectFromForecast(at.model, forecast, &ab);
+  std::erase_if(pairs, [&](const AbSuggestion& ab) {
+    if (ab.expected <= kNoUse) return false;
+    LeaveAsDecided(ab.knob, plan);
+    return true;
+  });
   std::optional<NextStep> next = FindNextStep(plan->intent, at.model, forecast, at.outlook);
   // What does not start has other steps before it than to a faster run.
   std::optional<Finding> pipeline, precision;

@@ -87,8 +87,12 @@ std::optional<Finding> FindNextPipeline(const NormalizedIntent& intent, const St
       model.shape().num_layers > kMostLayersOfText) {
     return std::nullopt;
   }
+  // A bubble that was measured is larger than the forecast knows: fewer virtual stages are no way out of it.
+  const bool measured = intent.profile.has_value() && intent.profile->pipeline_bubble_ratio.has_value();
   std::vector<Pipeline> better;
   for (KnobChanges& changes : Others(model, plan)) {
+    const auto& [first, value] = changes.front();
+    if (measured && first == K::virtual_pipeline_model_parallel_size && value.integer() < plan.stages.vpp) continue;
     const std::optional<StepForecast> then = ForecastWith(model, plan, changes);
     if (!then.has_value()) continue;
     const StepEffect effect = EffectOf(plan.step, *then);

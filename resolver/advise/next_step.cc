@@ -274,11 +274,13 @@ void ExpectFromForecast(const StepModel& model, const PlanForecast& plan, AbSugg
   const auto then = ForecastWith(model, plan, WithPrecisionRecipe(ChangesOf(*ab), plan.config, plan.env));
   if (!then.has_value()) return;
   const StepEffect effect = EffectOf(plan.step, *then);
+  ab->expected = effect.change;
+  // What was published of the choice alone may not hold for all that the other run needs.
   if (ab->low != 0 || ab->high != 0) {
-    ab->expected = std::clamp(effect.change, ab->low, ab->high);
+    ab->low = std::min(ab->low, effect.change);
+    ab->high = std::max(ab->high, effect.change);
     return;
   }
-  ab->expected = effect.change;
   ab->low = effect.low;
   ab->high = effect.high;
 }

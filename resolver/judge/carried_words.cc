@@ -9,6 +9,7 @@
 #include "resolver/plan/stack.h"
 #include "resolver/read/argparse.h"
 #include "resolver/stacks/dialects.h"
+#include "resolver/stacks/required_inputs.h"
 
 namespace flightplan {
 namespace {
@@ -43,6 +44,7 @@ std::vector<ConvertedKnob> CarryOtherFlags(const Reading& reading, const Environ
     const FlagSpec* spec = table.Find(flag);
     if (spec != nullptr && spec->knob.has_value() && !unknown) continue;
     if (same_stack && (there.Find(flag) != nullptr || spec == nullptr)) {
+      Answered(flag, launch);
       for (size_t word = i; word < end; ++word) AppendWord(reading.args[word], launch);
       continue;
     }

@@ -204,7 +204,11 @@ std::vector<Recompute> RecomputesOf(const Asked& q) {
 }
 
 std::vector<float> OptimizerOffloadsOf(const Asked& q, bool dear) {
-  if (q.Pinned(K::optimizer_cpu_offload)) return {q.base.optimizer_offload};
+  if (q.Pinned(K::optimizer_cpu_offload)) {
+    // Who asks for it alone leaves open how much of it.
+    const bool share_is_open = q.base.optimizer_offload > 0 && !q.Pinned(K::optimizer_offload_fraction);
+    return share_is_open ? std::vector<float>{0.25F, 0.5F, 0.75F, 1.0F} : std::vector<float>{q.base.optimizer_offload};
+  }
   std::vector<float> offloads = {0};
   if (q.f.fsdp || !q.Has(K::optimizer_cpu_offload)) return offloads;
   // It goes with the precision-aware optimizer, which needs that one up to 0.19.

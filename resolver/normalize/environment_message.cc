@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 
 #include "absl/strings/ascii.h"
@@ -80,6 +81,9 @@ void ReadTarget(const v1::TargetStack& message, absl::string_view field, Environ
   env->core_release = stack->core_release(nearest);
 }
 
+// Of a dispatcher backend's build.
+constexpr absl::string_view kTransports[] = {"nvlink", "ibgda", "ibrc", "efa"};
+
 void ReadSoftware(const v1::SoftwareStack& m, Environment* env, Violations* violations) {
   env->te = ReadVersion(m.has_te_version(), m.te_version(), "te_version", violations);
   env->torch = ReadVersion(m.has_torch_version(), m.torch_version(), "torch_version", violations);
@@ -90,7 +94,8 @@ void ReadSoftware(const v1::SoftwareStack& m, Environment* env, Violations* viol
   ReadPackages(m, env, violations);
   if (m.has_paged_stash() && m.paged_stash()) env->capabilities.insert("paged_stash");
   if (!m.has_dispatchers()) return;
-  env->capabilities_known = true;
+  // A transport alone says nothing of what is installed.
+  env->capabilities_known = m.dispatchers().backends_size() > 0 || !m.dispatchers().has_transport();
   CheckCount("software.dispatchers.backends", m.dispatchers().backends_size(), kMaxChoices, violations);
   for (const std::string& backend : m.dispatchers().backends()) {
     if (backend != "deepep" && backend != "hybridep" && backend != "ncclep") {
@@ -99,9 +104,13 @@ void ReadSoftware(const v1::SoftwareStack& m, Environment* env, Violations* viol
     }
     env->capabilities.insert(backend);
   }
-  CheckLength("software.dispatchers.transport", m.dispatchers().transport().size(), kMaxNameBytes, violations);
-  if (m.dispatchers().has_transport())
-    env->capabilities.insert(absl::StrCat("transport=", m.dispatchers().transport()));
+  if (!m.dispatchers().has_transport()) return;
+  const std::string& transport = m.dispatchers().transport();
+  if (std::find(std::begin(kTransports), std::end(kTransports), transport) == std::end(kTransports)) {
+    violations->Add("software.dispatchers.transport", absl::StrCat("'", Utf8Prefix(transport, kMaxNameBytes),
+                                                                   "' is not known; use nvlink, ibgda, ibrc or efa"));
+  }
+  env->capabilities.insert(absl::StrCat("transport=", transport));
 }
 
 void ReadVariables(const google::protobuf::Map<std::string, std::string>& variables, Environment* env,

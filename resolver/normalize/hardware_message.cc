@@ -39,6 +39,11 @@ void ReadFabric(const v1::Fabric& m, GpuSystem* gpu, std::string* transport, Vio
   }
   if (m.has_gpus_per_node_count()) {
     CheckRange("hardware.fabric.gpus_per_node_count", m.gpus_per_node_count(), kMaxGpusPerNode, violations);
+    // A domain of one node reaches no further than the node has GPUs.
+    const bool one_node = gpu->nvlink_domain_gpus > 1 && gpu->nvlink_domain_gpus <= gpu->gpus_per_node;
+    if (one_node && !m.has_nvlink_domain_gpu_count()) {
+      gpu->nvlink_domain_gpus = std::clamp<int64_t>(m.gpus_per_node_count(), 1, gpu->nvlink_domain_gpus);
+    }
     gpu->gpus_per_node = m.gpus_per_node_count();
   }
   Override(m.has_nvlink_bytes_per_second(), m.nvlink_bytes_per_second(), kBytesPerSecond,

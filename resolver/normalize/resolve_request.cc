@@ -89,7 +89,7 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   intent.workload = WorkloadFromMessage(request.workload(), &violations);
   ReadTarget(request.target(), "target", &intent.env, &violations);
   ReadSoftware(request.software(), &intent.env, &violations);
-  AssumeImage(request.software(), &intent);
+  AssumeImage(&intent);
   intent.stage = ReadEnum(request.stage(), kStages, Stage::kProduction, "stage", &violations);
   intent.layout = LayoutFromMessage(request.layout(), &violations);
   intent.pins = PinsFromMessages(request.knobs(), request.pinned_knobs(), "knobs", "pinned_knobs", &violations);

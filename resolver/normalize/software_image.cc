@@ -17,7 +17,7 @@ void TakeVersionsOfImage(Environment* env) {
   if (!env->torch_stated) env->torch = image == nullptr ? std::nullopt : Version::Parse(image->torch);
 }
 
-void AssumeImage(const v1::SoftwareStack& said, NormalizedIntent* intent) {
+void AssumeImage(NormalizedIntent* intent) {
   Environment& env = intent->env;
   const absl::string_view stack = StackOf(env).name;
   const Image* const image = ImageOf(stack, ReleaseOf(env));
@@ -30,7 +30,7 @@ void AssumeImage(const v1::SoftwareStack& said, NormalizedIntent* intent) {
   if (!std::exchange(env.torch_stated, true)) {
     assumed.push_back({"torch", Value(std::string(image->torch))});
   }
-  if (!said.has_dispatchers() && env.cc_major >= image->compute && !image->backends.empty()) {
+  if (!env.capabilities_known && env.cc_major >= image->compute && !image->backends.empty()) {
     for (const absl::string_view backend : image->backends) env.capabilities.emplace(backend);
     assumed.push_back({"dispatchers", Value(absl::StrJoin(image->backends, ","))});
   }

@@ -85,4 +85,19 @@ void AskForWord(absl::string_view name, absl::string_view what, absl::string_vie
       absl::StrCat(before, "\"${", absl::AsciiStrToUpper(name), ":?", what, "}\""), launch);
 }
 
+void Answered(absl::string_view flag, Launch* launch) {
+  const std::string word = absl::StrCat(flag, " ");
+  const auto asks = [&](const RequiredInput& input) { return absl::StartsWith(input.spelling, word); };
+  const auto asked = std::find_if(launch->required_inputs.begin(), launch->required_inputs.end(), asks);
+  if (asked == launch->required_inputs.end()) return;
+  launch->required_inputs.erase(asked);
+  // Its placeholder, where it has one, is a line behind the plan's own.
+  const std::string line = absl::StrCat(" \\\n    ", word, "\"${");
+  const size_t at = launch->text.find(line, launch->plan_end);
+  if (at == std::string::npos) return;
+  const size_t end = std::min(launch->text.find('\n', at + line.size()), launch->text.size());
+  const bool goes_on = launch->text.compare(end - 2, 2, " \\") == 0;
+  launch->text.erase(at, (goes_on ? end - 2 : end) - at);
+}
+
 }  // namespace flightplan

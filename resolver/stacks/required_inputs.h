@@ -35,4 +35,7 @@ void Ask(RequiredInput input, absl::string_view placeholder, Launch* launch);
 void AskForWord(absl::string_view name, absl::string_view what, absl::string_view before, absl::string_view word,
                 absl::string_view example, Launch* launch);
 
+// What was asked for is there after all, by a word that is put behind the launch: no longer asked for.
+void Answered(absl::string_view flag, Launch* launch);
+
 }  // namespace flightplan

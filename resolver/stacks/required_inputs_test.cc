@@ -179,6 +179,25 @@ TEST(Nodes, AreAsManyGpusAsThePlan) {
   EXPECT_TRUE(HasPair(Rendered("megatron-bridge-perf", 12, false), "-gn", "6"));
 }
 
+// A converted launch has words behind it whose values only its shell knows.
+TEST(RequiredInputs, AskForNothingThatIsPutBehindTheLaunch) {
+  Launch launch;
+  launch.text = "torchrun pretrain_gpt.py \\\n    --bf16\n";
+  Ask({"lr", "the rate", "--lr VALUE", "--lr 1e-4", ""}, "--lr \"${LR:?the rate}\"", &launch);
+  Ask({"data", "a prefix", "--data-path PATH", "--data-path /data/x", ""}, "--data-path \"${DATA_PATH:?a prefix}\"",
+      &launch);
+  Ask({"save", "a folder", "--save FOLDER --save-interval N", "--save /x --save-interval 5", "it keeps none"}, "",
+      &launch);
+  Answered("--lr", &launch);
+  Answered("--save", &launch);
+  Answered("--seed", &launch);
+  EXPECT_EQ(launch.text, "torchrun pretrain_gpt.py \\\n    --bf16 \\\n    --data-path \"${DATA_PATH:?a prefix}\"\n");
+  ASSERT_EQ(launch.required_inputs.size(), 1u);
+  EXPECT_EQ(launch.required_inputs[0].name, "data");
+  Answered("--data-path", &launch);
+  EXPECT_EQ(launch.text, "torchrun pretrain_gpt.py \\\n    --bf16\n");
+}
+
 TEST(RequiredInputs, TheGpuOfTheHarnessIsKnown) {
   const Launch launch = Rendered("megatron-bridge-perf", 16, false);
   const auto at = std::find(launch.argv.begin(), launch.argv.end(), "-g");
