@@ -64,17 +64,6 @@ TEST(OpenLayout, FindsWithItsOwnOverlapPinnedWhatItFoundWithout) {
   EXPECT_LE(StepUs(pinned), StepUs(open) * 1.01);
 }
 
-// They are a part of the overlap: who asks for them alone is not told that they are refused without it.
-TEST(OpenLayout, DelayedWeightGradientsBringTheirOverlap) {
-  v1::ResolveConfigRequest request = Training("deepseek-v3", "h100-sxm", 1024, 4096, 8192);
-  SetSizes({.tp = 2, .pp = 8, .vpp = 4, .ep = 64}, &request);
-  Pin("delay_wgrad_compute", true, &request);
-  const v1::ResolveConfigResponse alone = Resolved(request);
-  EXPECT_TRUE(alone.will_run());
-  Pin("overlap_moe_expert_parallel_comm", true, &request);
-  EXPECT_DOUBLE_EQ(StepUs(alone), StepUs(Resolved(request)));
-}
-
 // What leaves no room for the forecast's error counts for longer than it takes, but not for ever: with these sizes what
 // leaves more of it takes 60 % longer.
 TEST(OpenLayout, TakesWhatLeavesNoRoomWhereItIsMuchFaster) {

@@ -145,7 +145,9 @@ Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, co
     const Origin origin = plan.config.origin(knob);
     // The default list too, beside a granularity of the caller's: decided anew it may be another.
     const bool own_list = knob == K::recompute_modules && plan.config.Get(K::recompute_granularity).truthy();
-    if (set && (own_list || origin == Origin::kDecided || origin == Origin::kCaller)) add(knob, value);
+    // And the share on the host, beside a word for the offload alone.
+    const bool own_share = knob == K::optimizer_offload_fraction && plan.config.Get(K::optimizer_cpu_offload).truthy();
+    if (set && (own_list || own_share || origin == Origin::kDecided || origin == Origin::kCaller)) add(knob, value);
   }
   // What other decisions look at first.
   const bool redecided = !SameStages(changes) || std::any_of(changes.begin(), changes.end(), [](const auto& change) {

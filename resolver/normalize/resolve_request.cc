@@ -61,18 +61,6 @@ Finding ImportFinding(absl::string_view note) {
   return finding;
 }
 
-// Delayed weight gradients are a part of the EP overlap: who asks for them asks for both.
-void AddWhatGoesWith(bool moe, std::vector<std::pair<Knob, Value>>* pins) {
-  const auto find = [pins](Knob knob) {
-    return std::find_if(pins->begin(), pins->end(), [knob](const auto& pin) { return pin.first == knob; });
-  };
-  const auto delayed = find(Knob::delay_wgrad_compute);
-  if (!moe || delayed == pins->end() || !delayed->second.truthy()) return;
-  if (find(Knob::overlap_moe_expert_parallel_comm) != pins->end()) return;
-  pins->emplace_back(Knob::overlap_moe_expert_parallel_comm, Value(true));
-  std::sort(pins->begin(), pins->end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-}
-
 }  // namespace
 
 absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest& request, const Catalog& catalog) {
@@ -95,7 +83,6 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   intent.pins = PinsFromMessages(request.knobs(), request.pinned_knobs(), "knobs", "pinned_knobs", &violations);
   CheckModelPins(intent.pins, "pinned_knobs", &violations);
   LeaveToPins(intent.pins, &intent.layout);
-  AddWhatGoesWith(intent.model.is_moe(), &intent.pins);
   CheckStages(intent.layout, &violations);
   ReadVariables(request.env(), &intent.env, &violations);
   if (request.has_profile()) intent.profile = MeasuredProfileFromMessage(request.profile(), &violations);

@@ -75,16 +75,21 @@ std::string NoSizes(F f) {
   return none;
 }
 
+constexpr int64_t kMostLayers = 4096;
+
 bool OtherPatternLength(F f) {
   const Value& freq = f.value(K::moe_layer_freq);
   return Moe(f) && !f.fork() && freq.is_list() && f.num(K::num_layers) > 0 &&
          static_cast<int64_t>(freq.list().size()) != f.num(K::num_layers);
 }
-// Layers of one kind alone are meant to be all of them.
+// Layers of one kind alone are meant to be all of them; else those behind the list are as its last.
 std::vector<Patch> AllLayersOfTheList(F f) {
   const Value& freq = f.value(K::moe_layer_freq);
-  if (freq.list().empty() || ListHasNumber(freq, 0)) return {};
-  return {{Assign(K::moe_layer_freq, 1)}};
+  if (freq.list().empty() || !ListHasNumber(freq, 0)) return {{Assign(K::moe_layer_freq, 1)}};
+  if (f.num(K::num_layers) > kMostLayers) return {};
+  Value::List layers(freq.list().begin(), freq.list().end());
+  layers.resize(static_cast<size_t>(f.num(K::num_layers)), layers.back());
+  return {{Assign(K::moe_layer_freq, Value(std::move(layers)))}};
 }
 
 bool GroupsSharedExpert(F f) {
@@ -159,13 +164,6 @@ const Rule kRules[] = {
      .when = OtherPatternLength,
      .needs = "a list in moe_layer_freq names every layer: as many entries as num_layers",
      .fix = AllLayersOfTheList},
-    {.id = "build.router-topk-le-experts",
-     .area = "router",
-     .at = {Phase::kBuild, 10879},
-     .source = "Megatron-LM:megatron/core/transformer/moe/moe_utils.py:879",
-     .reads = {K::moe_router_topk, K::num_moe_experts},
-     .when = [](F f) { return Moe(f) && f.num(K::moe_router_topk) > f.num(K::num_moe_experts); },
-     .needs = "a token goes to moe_router_topk different experts: at most num_moe_experts"},
     {.id = "build.sizes-positive",
      .area = "model",
      .at = {Phase::kBuild, 1},

@@ -264,8 +264,7 @@ void ChooseProbed(Deliberation& d, Judgement verdict) {
 }
 
 void KeepExpertOverlap(Deliberation& d) {
-  const bool delayed = d.pinned(K::delay_wgrad_compute) && d.on(K::delay_wgrad_compute);
-  std::string reason = delayed ? "goes with delay_wgrad_compute, which was asked for" : "set by the caller";
+  std::string reason = "set by the caller";
   const Row* obstacle = d.on(K::overlap_moe_expert_parallel_comm) ? FirstThatHolds(kObstacles, d) : nullptr;
   if (obstacle != nullptr) absl::StrAppend(&reason, "; ", obstacle->why(d));
   d.Respect(K::overlap_moe_expert_parallel_comm, kOverlapRule, std::move(reason));
