@@ -86,13 +86,8 @@ TEST(HostMemory, BoundsWhatAPlanPutsThere) {
 }
 
 TEST(HostMemory, OfALaunchIsJudgedToo) {
-  const v1::ResolveConfigResponse plan = Resolved(OffloadedLlama());
-  v1::ValidateConfigRequest request;
-  request.mutable_target()->set_framework("megatron-lm");
-  *request.mutable_hardware() = OffloadedLlama().hardware();
+  v1::ValidateConfigRequest request = testing::LaunchOf(OffloadedLlama(), Resolved(OffloadedLlama()));
   request.mutable_hardware()->set_host_memory_bytes(int64_t{1} << 34);
-  for (const auto& [name, value] : plan.launches(0).env()) (*request.mutable_env())[name] = value;
-  for (const std::string& word : plan.launches(0).argv()) request.mutable_arguments()->add_values(word);
   const v1::ValidateConfigResponse judged = testing::Validated(request);
   EXPECT_NE(FindFinding(judged.findings(), "fit.host-memory"), nullptr);
 }

@@ -104,13 +104,7 @@ TEST(JudgedMemory, OfALoongForgeLaunchIsThatOfThePlanItWasWrittenFor) {
     question.mutable_target()->set_framework("loongforge");
     testing::SetSizes({.tp = 2, .pp = pp, .ep = ep}, &question);
     const v1::ResolveConfigResponse plan = testing::Resolved(question);
-    ASSERT_GT(plan.launches_size(), 0) << model;
-    v1::ValidateConfigRequest request;
-    request.mutable_target()->set_framework("loongforge");
-    *request.mutable_hardware() = question.hardware();
-    for (const auto& [name, value] : plan.launches(0).env()) (*request.mutable_env())[name] = value;
-    for (const std::string& word : plan.launches(0).argv()) request.mutable_arguments()->add_values(word);
-    const v1::ValidateConfigResponse judged = Validated(request);
+    const v1::ValidateConfigResponse judged = Validated(testing::LaunchOf(question, plan));
     ASSERT_EQ(judged.estimate().stages_size(), pp) << model;
     for (int stage = 0; stage < pp; ++stage) {
       EXPECT_NEAR(judged.estimate().stages(stage).total_bytes().value(),
@@ -126,13 +120,7 @@ TEST(JudgedMemory, OfOurOwnFp16LaunchIsThatOfItsPlan) {
   question.mutable_target()->set_framework("megatron-bridge");
   question.mutable_workload()->set_precision("fp16");
   const v1::ResolveConfigResponse plan = testing::Resolved(question);
-  ASSERT_GT(plan.launches_size(), 0);
-  v1::ValidateConfigRequest request;
-  request.mutable_target()->set_framework("megatron-bridge");
-  *request.mutable_hardware() = question.hardware();
-  for (const auto& [name, value] : plan.launches(0).env()) (*request.mutable_env())[name] = value;
-  for (const std::string& word : plan.launches(0).argv()) request.mutable_arguments()->add_values(word);
-  const v1::ValidateConfigResponse judged = Validated(request);
+  const v1::ValidateConfigResponse judged = Validated(testing::LaunchOf(question, plan));
   ASSERT_GT(judged.estimate().stages_size(), 0);
   EXPECT_NEAR(judged.estimate().stages(0).total_bytes().value(), plan.estimate().stages(0).total_bytes().value(), 1e7);
 }

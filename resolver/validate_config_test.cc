@@ -31,19 +31,13 @@ using testing::WordsOf;
 
 // The launch of the README's plan, without its environment.
 v1::ValidateConfigRequest LaunchOf(const v1::ResolveConfigResponse& plan) {
-  v1::ValidateConfigRequest request;
-  *request.mutable_target() = DeepSeekOnH100().target();
-  *request.mutable_hardware() = DeepSeekOnH100().hardware();
-  for (const std::string& word : plan.launches(0).argv()) request.mutable_arguments()->add_values(word);
-  return request;
+  return testing::LaunchOf(DeepSeekOnH100(), plan, /*exports=*/false);
 }
 
 TEST(ValidateConfig, ReadsItsOwnCommandLine) {
   const v1::ResolveConfigResponse plan = Resolved(DeepSeekOnH100());
   ASSERT_EQ(plan.launches_size(), 1);
-  v1::ValidateConfigRequest request = LaunchOf(plan);
-  for (const auto& [name, value] : plan.launches(0).env()) (*request.mutable_env())[name] = value;
-  const v1::ValidateConfigResponse response = Validated(request);
+  const v1::ValidateConfigResponse response = Validated(testing::LaunchOf(DeepSeekOnH100(), plan));
   EXPECT_EQ(Errors(response.findings()), std::set<std::string>());
   EXPECT_TRUE(response.accepted_by_stack());
   EXPECT_TRUE(response.will_run());

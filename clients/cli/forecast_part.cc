@@ -54,16 +54,18 @@ std::vector<std::pair<std::string, double>> BarParts(const v1::StageMemory& stag
   return bars;
 }
 
+// "69 (56..90)".
+std::string GibRange(const v1::Range& range) {
+  return absl::StrCat(GibNumber(range.value()), " (", GibNumber(range.low()), "..", GibNumber(range.high()), ")");
+}
+
 // What PyTorch allocates of it, and what a device will show.
 std::string DeviceLines(const v1::StageMemory& stage, const v1::Estimate& estimate, const Terminal& terminal) {
   if (!stage.has_allocated_bytes()) return "";
-  const auto range = [](const v1::Range& r) {
-    return absl::StrCat(GibNumber(r.value()), " (", GibNumber(r.low()), "..", GibNumber(r.high()), ")");
-  };
-  std::string shown = absl::StrCat("allocated ", range(stage.allocated_bytes()));
+  std::string shown = absl::StrCat("allocated ", GibRange(stage.allocated_bytes()));
   // What runs out of memory is seen by nobody.
   const bool seen = stage.has_device_bytes() && estimate.fit() != v1::FIT_VERDICT_DOES_NOT_FIT;
-  if (seen) absl::StrAppend(&shown, ", nvidia-smi will show ", range(stage.device_bytes()));
+  if (seen) absl::StrAppend(&shown, ", nvidia-smi will show ", GibRange(stage.device_bytes()));
   std::string out = Line("", shown, terminal);
   // The free part of the bar is more than that leaves.
   constexpr double kRead = 1 << 30;
@@ -80,10 +82,8 @@ std::string StagesText(const v1::StageMemory& stage) {
 }
 
 std::string HostText(const v1::HostMemory& host) {
-  const v1::Range& node = host.node_bytes();
   const bool known = host.usable_bytes() > 0;
-  return absl::StrCat("the optimizer keeps ", GibNumber(node.value()), " GiB (", GibNumber(node.low()), "..",
-                      GibNumber(node.high()), ") in a node's main memory",
+  return absl::StrCat("the optimizer keeps ", GibRange(host.node_bytes()), " GiB in a node's main memory",
                       known ? absl::StrCat(" of ", GibNumber(static_cast<double>(host.usable_bytes()))) : "",
                       ", beside its processes and data loaders", known ? "" : "; to judge it: --host-memory-gib X");
 }

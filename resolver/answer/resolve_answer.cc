@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/answer/estimate_message.h"
 #include "resolver/answer/response.h"
 #include "resolver/catalog/spellings.h"
 #include "resolver/derive/target_knobs.h"

@@ -9,10 +9,6 @@
 #include "absl/types/span.h"
 #include "resolver/base/wire_writer.h"
 #include "resolver/engine/engine.h"
-#include "resolver/estimate/estimate.h"
-#include "resolver/estimate/step_model.h"
-#include "resolver/estimate/throughput.h"
-#include "resolver/judge/weigh_config.h"
 #include "resolver/plan/decision.h"
 #include "resolver/plan/intent.h"
 #include "resolver/plan/reading.h"
@@ -35,9 +31,6 @@ void PutChanges(int field, const std::vector<ConfigChange>& changes, WireWriter*
 void PutDecision(int field, const Decision& decision, WireWriter* w);
 void PutLaunch(int field, const Launch& launch, WireWriter* w);
 void PutAbSuggestion(int field, const AbSuggestion& ab, const Launch& other, WireWriter* w);
-void PutMemory(int field, const MemoryStanding& memory, WireWriter* w);
-void PutEstimate(int field, const EstimatedPlan& estimate, const StepOutlook* outlook, const Throughput* throughput,
-                 WireWriter* w);  // null: no step forecast
 // One entry for every knob that is written or that the stack sets, in table order; a decided one says why. `stated`: by
 // the caller beside what is written.
 void PutConfig(int field, const RunResult& run, absl::Span<const Decision> decisions, absl::Span<const Knob> stated,

@@ -91,6 +91,8 @@ class MemoryModel {
   LayerParameters OnOneGpu(const PartParameters& part) const;
   // Those that are trained: they alone have gradients and optimizer state.
   AdapterParameters TrainedOf(const Parameters& parameters) const;
+  // Of them those whose optimizer state the rank keeps.
+  AdapterParameters OwnedOf(const Parameters& parameters) const;
   // What a rank keeps and needs beside its parameters.
   struct Activity {
     double attention = 0, mlp = 0, experts = 0;  // kept at the peak

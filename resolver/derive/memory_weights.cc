@@ -93,6 +93,12 @@ AdapterParameters MemoryModel::TrainedOf(const Parameters& p) const {
   return c_.adapters.any() ? p.adapters : AdapterParameters{p.linear + p.other, p.expert};
 }
 
+AdapterParameters MemoryModel::OwnedOf(const Parameters& p) const {
+  const AdapterParameters trained = TrainedOf(p);
+  if (!c_.distributed_optimizer) return trained;
+  return {trained.dense / dense_group_, trained.expert / expert_group_};
+}
+
 void MemoryModel::AddStatic(const Parameters& p, StageBytes* bytes) const {
   const double weight = StreamBytes(c_);
   const double linear = LinearWeightBytes(c_, device_.cc_major);
@@ -111,25 +117,20 @@ void MemoryModel::AddStatic(const Parameters& p, StageBytes* bytes) const {
   const double on_gpu = 1 - c_.optimizer_offload;
   const double state =
       c_.main_param_bytes * (c_.precision_aware ? on_gpu : 1) + (c_.moment1_bytes + c_.moment2_bytes) * on_gpu;
-  (*bytes)[MemoryPart::kOptimizerState] =
-      c_.distributed_optimizer ? state * (dense / dense_group_ + expert / expert_group_) : state * (dense + expert);
+  const AdapterParameters owned = OwnedOf(p);
+  (*bytes)[MemoryPart::kOptimizerState] = state * (owned.dense + owned.expert);
 }
 
 double MemoryModel::ParametersOnHost(int rank) const {
   if (c_.optimizer_offload <= 0) return 0;
-  const auto [dense, expert] = TrainedOf(ParametersOf(rank));
-  return c_.optimizer_offload *
-         (c_.distributed_optimizer ? dense / dense_group_ + expert / expert_group_ : dense + expert);
+  const AdapterParameters owned = OwnedOf(ParametersOf(rank));
+  return c_.optimizer_offload * (owned.dense + owned.expert);
 }
 
 // What exists during the optimizer's step only, when the activations are gone. The optimizers of dense and of expert
 // parameters copy all their gradients first and then step in turn.
 double MemoryModel::StepBytes(const Parameters& p) const {
-  auto [dense, expert] = TrainedOf(p);
-  if (c_.distributed_optimizer) {
-    dense /= dense_group_;
-    expert /= expert_group_;
-  }
+  const auto [dense, expert] = OwnedOf(p);
   const double on_gpu = 1 - c_.optimizer_offload;
   double bytes = c_.gradient_copy ? kFp32Bytes * (dense + expert) * on_gpu : 0;
   // Transformer Engine's Adam brings moments that are kept in fewer bits to FP32 for all parameters of a group at once

@@ -81,7 +81,7 @@ std::optional<FoundMemory> EstimatedPlan::memory() const {
                      std::llround(host.low),
                      std::llround(host.value),
                      std::llround(host.high),
-                     host_memory_bytes};
+                     host_memory_bytes > 0 ? std::optional(host_memory_bytes) : std::nullopt};
 }
 
 }  // namespace flightplan

@@ -11,14 +11,14 @@ namespace flightplan {
 
 // Of the fullest GPU, in bytes.
 struct FoundMemory {
-  int64_t static_part = 0;               // parameters, gradients, optimizer state: whatever the microbatch is
-  int64_t low = 0, value = 0, high = 0;  // all of it, with the forecast's band
-  std::optional<int64_t> usable;         // empty: the GPU's memory is not known
-  bool at_least = false;                 // no forecast: all figures are what the static part takes at least
-  int64_t reserved = 0;                  // held by others, not in `usable`
-  int reported_runs = 0;                 // that moved the forecast
-  // Main memory of one node that is taken, with its band, and that it has; 0: none, or not known.
-  int64_t host_low = 0, host = 0, host_high = 0, host_usable = 0;
+  int64_t static_part = 0;                        // parameters, gradients, optimizer state: whatever the microbatch is
+  int64_t low = 0, value = 0, high = 0;           // all of it, with the forecast's band
+  std::optional<int64_t> usable;                  // empty: the GPU's memory is not known
+  bool at_least = false;                          // no forecast: all figures are what the static part takes at least
+  int64_t reserved = 0;                           // held by others, not in `usable`
+  int reported_runs = 0;                          // that moved the forecast
+  int64_t host_low = 0, host = 0, host_high = 0;  // taken of a node's main memory, with its band
+  std::optional<int64_t> host_usable;             // empty: what the node has is not known
 };
 
 struct Found {

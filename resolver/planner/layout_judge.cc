@@ -85,10 +85,12 @@ double LayoutJudge::TimeOf(const Layout& layout, const Candidate& c, double limi
 
 // Every rank for itself: the first that does not ends the question.
 bool LayoutJudge::Fits(const Candidate& c) const {
-  if (!FitsHost(c)) return false;
-  if (q_.memory.capacity <= 0) return true;
+  const bool host = HoldsAgainstHost(c);
+  if (q_.memory.capacity <= 0 && !host) return true;
   Work::Spend(kWorkOfModel);
   const MemoryModel model(*q_.shape, c, q_.memory.device);
+  if (host && !FitsHost(model, c)) return false;
+  if (q_.memory.capacity <= 0) return true;
   const std::vector<int>& ranks = c.stages->distinct_ranks;
   return std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
     Work::Spend(WorkOfRank(*c.stages));
@@ -96,10 +98,11 @@ bool LayoutJudge::Fits(const Candidate& c) const {
   });
 }
 
-bool LayoutJudge::FitsHost(const Candidate& c) const {
-  if (q_.memory.node_memory <= 0 || c.optimizer_offload <= 0) return true;
-  Work::Spend(kWorkOfModel);
-  const MemoryModel model(*q_.shape, c, q_.memory.device);
+bool LayoutJudge::HoldsAgainstHost(const Candidate& c) const {
+  return q_.memory.node_memory > 0 && c.optimizer_offload > 0;
+}
+
+bool LayoutJudge::FitsHost(const MemoryModel& model, const Candidate& c) const {
   const std::vector<int>& ranks = c.stages->distinct_ranks;
   return std::all_of(ranks.begin(), ranks.end(),
                      [&](int rank) { return ForecastHost(model, c, rank, q_.memory).value <= q_.memory.node_memory; });
@@ -307,7 +310,8 @@ void LayoutJudge::JudgeMemory(const Layout& layout, double threshold, const std:
         const double bytes = MemoryOf(c).value;
         const std::tuple at(combination, r, &family);
         const bool plainer = winner.has_value() && bytes == best && at < winner_at;
-        if ((bytes >= best && !plainer) || !Fits(bytes) || !FitsHost(c)) continue;
+        if ((bytes >= best && !plainer) || !Fits(bytes)) continue;
+        if (HoldsAgainstHost(c) && !FitsHost(MemoryModel(*q_.shape, c, q_.memory.device), c)) continue;
         best = bytes;
         winner = c;
         winner_at = at;

@@ -75,7 +75,8 @@ class LayoutJudge {
   Band MemoryOf(const Candidate& c) const;
   bool Fits(double bytes) const { return q_.memory.capacity <= 0 || bytes <= q_.room * q_.memory.capacity; }
   bool Fits(const Candidate& c) const;
-  bool FitsHost(const Candidate& c) const;
+  bool HoldsAgainstHost(const Candidate& c) const;
+  bool FitsHost(const MemoryModel& model, const Candidate& c) const;
   std::vector<std::pair<double, Combination*>> Plain(const Layout& layout, double best, Candidate* c,
                                                      std::vector<Combination>* combinations, Judgement* out) const;
   bool PlainIsOfUse(const Layout& layout, const Candidate& c, double best, Combination* combination) const;

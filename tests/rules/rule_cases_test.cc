@@ -24,6 +24,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -96,6 +97,11 @@ void SetTarget(const std::string& text, Environment* env) {
   }
 }
 
+std::tuple<int64_t, int64_t, int64_t> BandOf(const YamlNode& value) {
+  const auto end = [&value](size_t i) { return ToValue(value.items[i]).integer(); };
+  return {end(0), end(1), end(2)};
+}
+
 // What a phase finds; false for another name.
 bool SetFound(const std::string& name, const YamlNode& value, Found* found) {
   const auto memory = [found]() -> FoundMemory& {
@@ -107,13 +113,9 @@ bool SetFound(const std::string& name, const YamlNode& value, Found* found) {
   } else if (name == "static_memory_bytes") {
     memory().static_part = ToValue(value).integer();
   } else if (name == "memory_bytes" && value.items.size() == 3) {
-    memory().low = ToValue(value.items[0]).integer();
-    memory().value = ToValue(value.items[1]).integer();
-    memory().high = ToValue(value.items[2]).integer();
+    std::tie(memory().low, memory().value, memory().high) = BandOf(value);
   } else if (name == "host_memory_bytes" && value.items.size() == 3) {
-    memory().host_low = ToValue(value.items[0]).integer();
-    memory().host = ToValue(value.items[1]).integer();
-    memory().host_high = ToValue(value.items[2]).integer();
+    std::tie(memory().host_low, memory().host, memory().host_high) = BandOf(value);
   } else if (name == "usable_host_memory_bytes") {
     memory().host_usable = ToValue(value).integer();
   } else if (name == "usable_memory_bytes") {

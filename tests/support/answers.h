@@ -26,6 +26,20 @@ inline v1::ValidateConfigResponse Validated(const v1::ValidateConfigRequest& req
   return response;
 }
 
+// The first launch of a plan as a launch to be judged, with the variables that it exports or without.
+inline v1::ValidateConfigRequest LaunchOf(const v1::ResolveConfigRequest& question,
+                                          const v1::ResolveConfigResponse& plan, bool exports = true) {
+  v1::ValidateConfigRequest request;
+  *request.mutable_target() = question.target();
+  *request.mutable_hardware() = question.hardware();
+  EXPECT_GT(plan.launches_size(), 0);
+  if (plan.launches().empty()) return request;
+  const v1::Launch& launch = plan.launches(0);
+  if (exports) request.mutable_env()->insert(launch.env().begin(), launch.env().end());
+  for (const std::string& word : launch.argv()) request.mutable_arguments()->add_values(word);
+  return request;
+}
+
 // Of the fullest GPU.
 template <class Answer>
 double MostBytes(const Answer& answer) {

@@ -1,5 +1,6 @@
 // What layers, the wrapper of their gradients and the optimizer refuse when they are made, or in the first step,
 // although no config class does (NVIDIA/Megatron-LM@d98e8a64dd).
+#include "resolver/derive/pipeline.h"
 #include "resolver/rules/core/hybrid_util.h"
 #include "resolver/rules/core/lists_util.h"
 #include "resolver/rules/rule.h"
@@ -75,8 +76,6 @@ std::string NoSizes(F f) {
   return none;
 }
 
-constexpr int64_t kMostLayers = 4096;
-
 bool OtherPatternLength(F f) {
   const Value& freq = f.value(K::moe_layer_freq);
   return Moe(f) && !f.fork() && freq.is_list() && f.num(K::num_layers) > 0 &&
@@ -86,7 +85,7 @@ bool OtherPatternLength(F f) {
 std::vector<Patch> AllLayersOfTheList(F f) {
   const Value& freq = f.value(K::moe_layer_freq);
   if (freq.list().empty() || !ListHasNumber(freq, 0)) return {{Assign(K::moe_layer_freq, 1)}};
-  if (f.num(K::num_layers) > kMostLayers) return {};
+  if (f.num(K::num_layers) > kMostLayersOfText) return {};
   Value::List layers(freq.list().begin(), freq.list().end());
   layers.resize(static_cast<size_t>(f.num(K::num_layers)), layers.back());
   return {{Assign(K::moe_layer_freq, Value(std::move(layers)))}};

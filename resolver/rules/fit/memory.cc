@@ -14,9 +14,9 @@ namespace {
 using K = Knob;
 using F = const Facts&;
 
-bool Over(F f, int64_t FoundMemory::*part) {
+bool Over(F f, int64_t FoundMemory::*part, std::optional<int64_t> FoundMemory::*limit = &FoundMemory::usable) {
   const std::optional<FoundMemory>& memory = f.found().memory;
-  return memory.has_value() && memory->usable.has_value() && (*memory).*part > *memory->usable;
+  return memory.has_value() && ((*memory).*limit).has_value() && (*memory).*part > *((*memory).*limit);
 }
 bool StaticOver(F f) { return Over(f, &FoundMemory::static_part); }
 
@@ -65,24 +65,26 @@ std::vector<Patch> LessMemory(F f) {
   return patches;
 }
 
-bool HostOver(F f, int64_t FoundMemory::*part) {
-  const std::optional<FoundMemory>& memory = f.found().memory;
-  return memory.has_value() && memory->host_usable > 0 && (*memory).*part > memory->host_usable;
-}
+constexpr absl::string_view kHostState =
+    "Megatron-LM@d98e8a64dd megatron/core/optimizer/cpu_offloading/hybrid_optimizer.py: FP32 copies of parameters and "
+    "gradients, pinned, and two moments";
+
+bool HostOver(F f, int64_t FoundMemory::*part) { return Over(f, part, &FoundMemory::host_usable); }
 
 std::string HostForecast(F f) {
   const FoundMemory memory = f.found().memory.value_or(FoundMemory{});
   return absl::StrFormat("the optimizer keeps about %.0f GiB (%.0f to %.0f) in the %.0f GiB of a node's main memory",
-                         Gib(memory.host), Gib(memory.host_low), Gib(memory.host_high), Gib(memory.host_usable));
+                         Gib(memory.host), Gib(memory.host_low), Gib(memory.host_high),
+                         Gib(memory.host_usable.value_or(0)));
 }
 
 // As much as the node has room for, in quarters, or none.
 std::vector<Patch> LessOnHost(F f) {
   const FoundMemory memory = f.found().memory.value_or(FoundMemory{});
-  const bool over = memory.host > memory.host_usable;
-  const auto taken = static_cast<double>(over ? memory.host : memory.host_high);
-  const double quarters = std::floor(4 * f.real(K::optimizer_offload_fraction) *
-                                     static_cast<double>(memory.host_usable) / std::max(1.0, taken));
+  const int64_t usable = memory.host_usable.value_or(0);
+  const auto taken = static_cast<double>(memory.host > usable ? memory.host : memory.host_high);
+  const double quarters =
+      std::floor(4 * f.real(K::optimizer_offload_fraction) * static_cast<double>(usable) / std::max(1.0, taken));
   std::vector<Patch> patches;
   if (quarters >= 1) patches.push_back({Assign(K::optimizer_offload_fraction, quarters / 4)});
   patches.push_back({Assign(K::optimizer_cpu_offload, false)});
@@ -125,8 +127,7 @@ const Rule kRules[] = {
     {.id = "fit.host-memory",
      .area = "fit",
      .at = {Phase::kHardware, 10'003},
-     .source = "Megatron-LM@d98e8a64dd megatron/core/optimizer/cpu_offloading/hybrid_optimizer.py: FP32 copies of "
-               "parameters and gradients, pinned, and two moments",
+     .source = kHostState,
      .reads = {K::optimizer_cpu_offload, K::optimizer_offload_fraction},
      .when = [](F f) { return HostOver(f, &FoundMemory::host); },
      .needs = "what is offloaded must fit in a node's main memory, beside its processes and data loaders",
@@ -136,8 +137,7 @@ const Rule kRules[] = {
      .area = "fit",
      .kind = Kind::kWarning,
      .at = {Phase::kHardware, 10'004},
-     .source = "Megatron-LM@d98e8a64dd megatron/core/optimizer/cpu_offloading/hybrid_optimizer.py: FP32 copies of "
-               "parameters and gradients, pinned, and two moments",
+     .source = kHostState,
      .reads = {K::optimizer_cpu_offload, K::optimizer_offload_fraction},
      .when = [](F f) { return HostOver(f, &FoundMemory::host_high) && !HostOver(f, &FoundMemory::host); },
      .needs = "leave room in a node's main memory for its processes and data loaders, which are not counted",

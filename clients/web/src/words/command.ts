@@ -2,13 +2,12 @@
 import { HostCpuClass } from "../generated/flightplan/v1/hardware_pb";
 import { Objective, Stage, Wall } from "../generated/flightplan/v1/parallelism_pb";
 import type { Question } from "../state/question";
-import { shellWord, valueText } from "./text";
+import { GIB, shellWord, valueText } from "./text";
 
 export const STAGES = new Map([[Stage.BRING_UP, "bring-up"], [Stage.TUNE, "tune"], [Stage.PRODUCTION, "production"]]);
 export const OBJECTIVES = new Map([[Objective.TRAINING, "training"], [Objective.BENCHMARK, "benchmark"]]);
 const HOST_CPUS = new Map([[HostCpuClass.X86_FAST, "x86-fast"], [HostCpuClass.X86_SLOW, "x86-slow"], [HostCpuClass.ARM, "arm"]]);
 const WALLS = new Map([[Wall.MEMORY, "memory"], [Wall.COMMUNICATION, "communication"], [Wall.HOST, "host"], [Wall.COMPUTE, "compute"]]);
-const GIB = 1024 ** 3;
 
 export const LAYOUT_FLAGS = [
   ["tensorModelParallelSize", "--tp"], ["pipelineModelParallelSize", "--pp"], ["virtualPipelineModelParallelSize", "--vpp"],

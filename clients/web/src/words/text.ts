@@ -1,7 +1,7 @@
 // Figures and values as the terminal writes them (clients/cli/text.h, service/doors/spelling.h).
 import type { KnobValue } from "../generated/flightplan/v1/finding_pb";
 
-const GIB = 1024 ** 3;
+export const GIB = 1024 ** 3;
 
 /** "1,024". */
 export function withThousands(number: number | bigint): string {

@@ -11,12 +11,11 @@ import { applyFix } from "../../state/pins";
 import { edit } from "../../state/question";
 import { flagSpelling, hasError } from "../../words/findings";
 import { fitWord, fullestStage, gibRange, memoryText } from "../../words/forecast";
-import { gibNumber } from "../../words/text";
+import { GIB, gibNumber } from "../../words/text";
 import { Sliders } from "./sliders";
 import { columnsOf } from "./stages";
 import { AllStages, StageParts } from "./tables";
 
-const GIB = 1024 ** 3;
 
 export function MemoryView() {
   const response = current.answer.value?.response;

@@ -2,10 +2,9 @@
 import type { Estimate, StageMemory } from "../../generated/flightplan/v1/estimate_pb";
 import type { Stack } from "../../charts/stacked_columns";
 import { SERIES_COUNT } from "../../charts/patterns";
-import { gibNumber, partName } from "../../words/text";
+import { GIB, gibNumber, partName } from "../../words/text";
 import { gibRange } from "../../words/forecast";
 
-const GIB = 1024 ** 3;
 /** A part below this share of the usable memory in every stage is one of the rest, as the terminal's bar has it. */
 const SMALLEST_SHARE = 1 / 40;
 

@@ -1,6 +1,7 @@
 // What plans are compared by, and which of them no other beats.
 import type { ResolveConfigResponse } from "../../generated/flightplan/v1/resolver_service_pb";
 import { fullestStage } from "../../words/forecast";
+import { GIB } from "../../words/text";
 
 type Plan = ResolveConfigResponse;
 
@@ -12,7 +13,6 @@ export interface Measure {
   better: -1 | 0 | 1;
 }
 
-const GIB = 1024 ** 3;
 const memory = (plan: Plan): number => (fullestStage(plan.estimate)?.totalBytes?.value ?? 0) / GIB;
 
 export const MEASURES: readonly Measure[] = [
