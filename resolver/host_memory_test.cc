@@ -60,11 +60,11 @@ TEST(HostMemory, TooLittleIsAnErrorWhoseFixesHold) {
   for (const v1::Fix& fix : lacks->fixes()) {
     v1::ResolveConfigRequest fixed = request;
     fixed.mutable_pinned_knobs()->Clear();  // the words are changed
-    if (fix.knobs(0).name() == "optimizer_offload_fraction") Pin("optimizer_cpu_offload", true, &fixed);
     Apply(fix, &fixed);
     const v1::ResolveConfigResponse after = Resolved(fixed);
     EXPECT_TRUE(after.will_run()) << fix.ShortDebugString();
     EXPECT_EQ(FindFinding(after.findings(), "fit.host-memory"), nullptr) << fix.ShortDebugString();
+    EXPECT_EQ(after.estimate().has_host(), fix.knobs_size() > 1) << "a share on the host is a share on the host";
   }
 }
 

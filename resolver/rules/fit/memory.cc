@@ -86,7 +86,10 @@ std::vector<Patch> LessOnHost(F f) {
   const double quarters =
       std::floor(4 * f.real(K::optimizer_offload_fraction) * static_cast<double>(usable) / std::max(1.0, taken));
   std::vector<Patch> patches;
-  if (quarters >= 1) patches.push_back({Assign(K::optimizer_offload_fraction, quarters / 4)});
+  // With the switch, since a share alone leaves it open.
+  if (quarters >= 1) {
+    patches.push_back({Assign(K::optimizer_cpu_offload, true), Assign(K::optimizer_offload_fraction, quarters / 4)});
+  }
   patches.push_back({Assign(K::optimizer_cpu_offload, false)});
   return patches;
 }
