@@ -126,7 +126,8 @@ bool IsVariable(absl::string_view name) {
 // What the reader itself says of a word, rather than a rule of values.
 Standing StandingOfReader(const Finding& finding, const Stack& stack, const Knowledge& knowledge) {
   // Of ours: what lies beyond the one was not read, and the other is no stack's to judge.
-  if (finding.rule_id == "input.limit" || finding.rule_id == "input.line-ends") return Standing::kFull;
+  static constexpr absl::string_view kOurs[] = {"input.limit", "input.line-ends", "input.other-launches"};
+  if (std::find(std::begin(kOurs), std::end(kOurs), finding.rule_id) != std::end(kOurs)) return Standing::kFull;
   // A fork's choices of a flag that it shares with us are its own, whatever else its scripts bring.
   const auto stated = [](const Observed& seen) { return FindKnob(seen.name).has_value() && !seen.value.is_none(); };
   if (stack.fork && std::any_of(finding.observed.begin(), finding.observed.end(), stated)) return Standing::kFull;
@@ -235,6 +236,7 @@ Standing StandingOf(const Finding& finding, const Environment& env, const Knowle
     const std::optional<Knob> knob = FindKnob(seen.name);
     if (!knob.has_value()) {
       if (!knowledge.gpu_known && In(seen.name, kGpuFacts)) return Standing::kNone;
+      if (knowledge.hidden_vars.contains(seen.name)) return Standing::kNone;
       if (seen.name == "world_size" && knowledge.size_assumed) standing = Standing::kUnless;
       // Assumed where nobody said; what one version refuses another may take.
       if (seen.name == "te" && !env.te_stated) standing = Standing::kUnless;

@@ -45,9 +45,10 @@ struct Knowledge {
   // A program over the stack, whose loss holds memory that the forecast does not count, or whose samples may be
   // shorter.
   bool own_loss = false;
-  std::string derivative;  // a program with flags of its own; empty: none that is known
-  KnobSet hidden;          // written with a value that cannot be read
-  KnobSet shown;           // written, or said by what the launch names and we know
+  std::string derivative;                          // a program with flags of its own; empty: none that is known
+  std::set<std::string, std::less<>> hidden_vars;  // variables of the process that only a run would know
+  KnobSet hidden;                                  // written with a value that cannot be read
+  KnobSet shown;                                   // written, or said by what the launch names and we know
 };
 
 // The words of a launch.

@@ -171,10 +171,13 @@ void ReadArguments(std::vector<Argument> args, absl::string_view script, bool ov
 // Nothing of it is executed.
 void ReadScript(absl::string_view text, Environment* env, Reading* reading) {
   const SlurmJob job = ReadSbatchLines(text);
+  for (const auto& [name, value] : job.exports) env->vars.emplace(name, value);
   EnvVars known = env->vars;
   AddSlurmVariables(job, &known);
   ShellLaunch launch = ReadShellLaunch(text, known, env->model_files);
   for (const auto& [name, value] : launch.vars) env->vars.insert_or_assign(name, value);
+  for (const std::string& name : launch.unset_vars) env->vars.erase(name);
+  for (const std::string& name : launch.unknown_vars) env->vars.erase(name);
   for (auto& [name, content] : launch.written_files) env->model_files.insert_or_assign(name, std::move(content));
   const bool own_size = !env->world_size.has_value() && launch.world_size.has_value();
   if (own_size) env->world_size = launch.world_size;
@@ -192,6 +195,8 @@ void ReadScript(absl::string_view text, Environment* env, Reading* reading) {
   const InputFormat& format = RecogniseArguments(launch.args, launch.script, env->target);
   ReadArguments(std::move(launch.args), launch.script, false, format, *env, reading);
   reading->knowledge.surroundings = !launch.vars_elsewhere;
+  reading->knowledge.hidden_vars = std::move(launch.unknown_vars);
+  reading->other_launches = !launch.others.empty();
   reading->knowledge.size_assumed = own_size && launch.world_size_assumed;
   ParseResult& parsed = reading->parsed;
   KeepFindings(std::move(parsed.findings), &launch.findings);

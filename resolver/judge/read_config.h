@@ -31,6 +31,7 @@ struct Reading {
   CpuBinding cpu_binding;                  // that its launcher says
   std::vector<Knob> stated;                // by the caller beside the input's text
   const ModelSpec* named_model = nullptr;  // that the launch names, of the catalogue; null: none
+  bool other_launches = false;             // a script launches other trainings, too, of which nothing is said
   bool no_launch = false;                  // a script without a training command: there is nothing to judge
 };
 

@@ -69,10 +69,15 @@ bool ReadsBack(const ReadConfig& before, const ReadConfig& after, const Patch& p
   }
   const auto same = [&](Knob knob) { return meant.Get(knob).ToText() == after.config.Get(knob).ToText(); };
   const auto kept = [&](const ParsedKnob& parsed) { return same(parsed.knob); };
+  const auto set = [&](const Assignment& assignment) {
+    const auto variable = after.env.vars.find(assignment.env_var);
+    if (variable == after.env.vars.end()) return assignment.value.is_none();
+    return !assignment.value.is_none() && variable->second == assignment.value.ToText();
+  };
   const std::vector<ParsedKnob>&was = before.reading.parsed.knobs, &is = after.reading.parsed.knobs;
   return std::all_of(was.begin(), was.end(), kept) && std::all_of(is.begin(), is.end(), kept) &&
          std::all_of(patch.begin(), patch.end(),
-                     [&](const Assignment& a) { return !a.env_var.empty() || same(a.knob); });
+                     [&](const Assignment& a) { return a.env_var.empty() ? same(a.knob) : set(a); });
 }
 
 absl::StatusOr<ReadConfig> ReadInput(JudgeQuestion question, const ConfigInput& input) {

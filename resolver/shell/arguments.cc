@@ -13,10 +13,17 @@ constexpr absl::string_view kNumbers[] = {"1", "2", "3", "4", "5", "6", "7", "8"
 
 void SetShellArguments(WordSpan words, ShellState* state) {
   state->set_doubtful(false);
+  size_t known = 0;  // behind an array of unknown size it is not known which one a word is
+  while (known < words.size() && !ShellState::StandsForMany(words[known].value)) ++known;
   for (size_t i = 0; i < std::size(kNumbers); ++i) {
-    state->Set(std::string(kNumbers[i]), {i < words.size() ? words[i] : ShellWord{}}, -1);
+    if (i >= known && known < words.size()) {
+      state->SetUnknown(std::string(kNumbers[i]), -1);
+    } else {
+      state->Set(std::string(kNumbers[i]), {i < words.size() ? words[i] : ShellWord{}}, -1);
+    }
   }
   state->Set(std::string(kAll), ShellWords(words.begin(), words.end()), -1);
+  if (known < words.size()) return state->SetUnknown(std::string(kCount), -1);
   state->Set(std::string(kCount), {{TracedText::FromOutside(absl::StrCat(words.size())), -1}}, -1);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -94,14 +95,38 @@ ShellInterpreter::Status ShellInterpreter::Source(WordSpan words, Mode) {
   return std::nullopt;
 }
 
-ShellInterpreter::Status ShellInterpreter::Unset(WordSpan words, Mode) {
-  for (const ShellWord& word : words.subspan(1)) state_.Unset(word.value.text);
+// unset [-v] NAME... or NAME[subscript]; -f names functions.
+ShellInterpreter::Status ShellInterpreter::Unset(WordSpan words, Mode mode) {
+  bool functions = false;
+  for (const ShellWord& word : words.subspan(1)) {
+    absl::string_view name = word.value.text;
+    if (absl::StartsWith(name, "-")) {
+      functions = functions || name == "-f";
+    } else if (functions) {
+      if (mode != Mode::kDoubtful) functions_.erase(std::string(name));
+    } else if (const size_t bracket = name.find('['); absl::ConsumeSuffix(&name, "]") && bracket < name.size()) {
+      state_.UnsetItem(std::string(name.substr(0, bracket)), name.substr(bracket + 1), word.offset);
+    } else {
+      state_.Unset(std::string(name));
+    }
+  }
   return std::nullopt;
 }
 
-// set -- a b c; its other forms are options of the shell.
+// set [-a] [-o allexport] [--] a b c; its other options change no words.
 ShellInterpreter::Status ShellInterpreter::Set(WordSpan words, Mode) {
-  if (words.size() > 1 && words[1].value.text == "--") SetShellArguments(words.subspan(2), &state_);
+  for (size_t i = 1; i < words.size(); ++i) {
+    const absl::string_view option = words[i].value.text;
+    if (option == "--") {
+      SetShellArguments(words.subspan(i + 1), &state_);
+      break;
+    }
+    if (option.size() < 2 || (option[0] != '-' && option[0] != '+')) break;
+    const bool named = absl::EndsWith(option, "o") && i + 1 < words.size();
+    const bool all = absl::StrContains(option, "a") || (named && words[i + 1].value.text == "allexport");
+    if (all) state_.set_export_all(option[0] == '-');
+    if (named) ++i;
+  }
   return std::nullopt;
 }
 
@@ -122,6 +147,30 @@ ShellInterpreter::Status ShellInterpreter::ReadInput(WordSpan words, Mode) {
     if (IsVariableName(variable)) state_.SetUnknown(variable, word.offset);
   }
   return std::nullopt;
+}
+
+// read [-r] NAME... or read -a NAME of a here-string. The last of several names takes what is left over, with the
+// separators in it: that is known of one name alone.
+ShellInterpreter::Status ShellInterpreter::ReadFields(WordSpan words, ShellScanner* scanner) {
+  const std::optional<TracedText> text = scanner->TakeHereString();
+  size_t first = 1;
+  bool array = false, known = text.has_value() && !text->unknown() && !absl::StrContains(text->text, '\n');
+  for (; first < words.size() && absl::StartsWith(words[first].value.text, "-"); ++first) {
+    const absl::string_view options = words[first].value.text;
+    array = array || absl::StrContains(options, 'a');
+    known = known && options.find_first_not_of("-ra") == absl::string_view::npos;
+  }
+  const WordSpan names = words.subspan(std::min(first, words.size()));
+  known = known && !names.empty() && !absl::StrContains(text->text, '\\');
+  ShellWords fields = known ? scanner->SplitFields(*text) : ShellWords();
+  if (!known || (!array && fields.size() > names.size())) return ReadInput(words, Mode::kReached);
+  if (array) {
+    state_.Set(names[0].value.text, std::move(fields), names[0].offset);
+  } else {
+    fields.resize(names.size());
+    for (size_t i = 0; i < names.size(); ++i) state_.Set(names[i].value.text, {std::move(fields[i])}, names[i].offset);
+  }
+  return true;
 }
 
 ShellInterpreter::Status ShellInterpreter::Eval(WordSpan words, Mode) {

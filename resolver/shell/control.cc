@@ -79,16 +79,22 @@ ShellInterpreter::Status ShellInterpreter::ReadArithmetic(ShellScanner* scanner,
 
 ShellInterpreter::Status ShellInterpreter::ReadIf(ShellScanner* scanner, Mode mode) {
   Mode rest = mode;  // of the branches behind those already read
+  bool doubtful = false;
   scanner->Take("if");
   do {
     Status status;
     const Mode taken = ReadCondition(scanner, rest, "then", false, &status);
+    doubtful = doubtful || (rest != Mode::kSkipped && !status.has_value());
+    const ShellState::Doubt doubt(&state_, doubtful);
     ReadList(scanner, UnlessJumped(taken), kBranchEnds);
     if (rest != Mode::kSkipped) {
       rest = !status.has_value() ? Mode::kDoubtful : *status ? Mode::kSkipped : rest;
     }
   } while (scanner->Take("elif"));
-  if (scanner->Take("else")) ReadList(scanner, UnlessJumped(rest), kBranchEnds);
+  if (scanner->Take("else")) {
+    const ShellState::Doubt doubt(&state_, doubtful);
+    ReadList(scanner, UnlessJumped(rest), kBranchEnds);
+  }
   scanner->Take("fi");
   return std::nullopt;
 }
@@ -110,6 +116,7 @@ ShellInterpreter::Status ShellInterpreter::ReadCase(ShellScanner* scanner, Mode 
     const bool matches = ReadCasePatterns(scanner, mode, word.text);
     const Status taken = unknown ? Status() : Status(matches && !matched);
     matched = matched || matches;
+    const ShellState::Doubt doubt(&state_, unknown);
     ReadList(scanner, UnlessJumped(Under(mode, taken, assumed)), kArmEnds);
     if (!scanner->Take(";;&") && !scanner->Take(";;")) scanner->Take(";&");
     if (scanner->at() == before) scanner->Step();
@@ -155,6 +162,7 @@ bool ShellInterpreter::ReadCasePatterns(ShellScanner* scanner, Mode mode, absl::
 bool ShellInterpreter::ReadRound(ShellScanner* scanner, size_t body, Mode mode, absl::string_view closing) {
   mode = UnlessJumped(mode);
   scanner->GoTo(body);
+  const ShellState::Doubt doubt(&state_, mode == Mode::kDoubtful);
   ++loops_;
   ReadUpTo(scanner, mode, closing);
   --loops_;
@@ -189,11 +197,13 @@ ShellInterpreter::Status ShellInterpreter::ReadFor(ShellScanner* scanner, Mode m
       NoteUndecided(*scanner, body, scanner->at());
       mode = Mode::kDoubtful;
     }
+    const bool many = items.has_value() && round < items->size() && ShellState::StandsForMany((*items)[round].value);
+    const Mode taken = many && IsSure(mode) ? Mode::kDoubtful : mode;  // how often is not known
     if (IsVariableName(name) && mode != Mode::kSkipped && items.has_value() && round < items->size()) {
       state_.set_doubtful(mode == Mode::kDoubtful);
       state_.Set(name, {(*items)[round]}, scanner->Offset());
     }
-    if (!ReadRound(scanner, body, mode, closing) || mode == Mode::kDoubtful) break;
+    if (!ReadRound(scanner, body, taken, closing) || mode == Mode::kDoubtful) break;
   }
   return true;
 }

@@ -17,6 +17,7 @@ class ByteSet {
   explicit constexpr ByteSet(std::string_view bytes) {
     for (const char c : bytes) has_[static_cast<unsigned char>(c)] = true;
   }
+  bool Has(char c) const { return has_[static_cast<unsigned char>(c)]; }
   // The first of them in `text` from `begin` on, or its end.
   size_t FindIn(const std::string& text, size_t begin) const {
     while (begin < text.size() && !has_[static_cast<unsigned char>(text[begin])]) ++begin;
@@ -28,7 +29,7 @@ class ByteSet {
 };
 inline constexpr ByteSet kFieldEnds(" \t\r\n");
 
-// Quotes join, unquoted values split at blanks.
+// Quotes join, unquoted values split at the separators of IFS.
 class ShellScanner::Fields {
  public:
   explicit Fields(int offset) : offset_(offset) {}
@@ -47,17 +48,19 @@ class ShellScanner::Fields {
     current_.Append(value);
     open_ = true;
   }
-  // The blanks in the spelling of what is not known split nothing.
-  void Split(const TracedText& value) {
+  // At the separators of IFS. Of those that are blanks several are one; each other one ends a field, be it an empty
+  // one. What stands in the spelling of what is not known splits nothing.
+  void Split(const TracedText& value, const std::string& separators) {
     if (value.unset) return Joined(value);
     current_.assumed = current_.assumed || value.assumed;
+    const ByteSet ends(separators);
     auto part = value.unknown_parts.begin();
-    for (size_t begin = 0, at = 0; begin < value.text.size(); begin = at + 1) {
-      for (at = kFieldEnds.FindIn(value.text, begin); part != value.unknown_parts.end() && part->begin <= at; ++part) {
-        if (at < part->end) at = kFieldEnds.FindIn(value.text, part->end);
+    for (size_t begin = 0, at = 0; begin < value.text.size(); begin = at) {
+      for (at = ends.FindIn(value.text, begin); part != value.unknown_parts.end() && part->begin <= at; ++part) {
+        if (at < part->end) at = ends.FindIn(value.text, part->end);
       }
       if (at > begin) Run(value, begin, at - begin);
-      if (at < value.text.size()) Finish();
+      if (at < value.text.size()) at = EndField(value.text, ends, at);
     }
   }
   void Finish() {
@@ -73,6 +76,21 @@ class ShellScanner::Fields {
   }
 
  private:
+  // Behind the separators that stand at `at`.
+  size_t EndField(const std::string& text, const ByteSet& ends, size_t at) {
+    const auto skip_blanks = [&] {
+      while (at < text.size() && kFieldEnds.Has(text[at]) && ends.Has(text[at])) ++at;
+    };
+    skip_blanks();
+    if (at < text.size() && !kFieldEnds.Has(text[at]) && ends.Has(text[at])) {
+      ++at;
+      open_ = true;
+      skip_blanks();
+    }
+    Finish();
+    return at;
+  }
+
   int offset_;
   ShellWords words_;
   TracedText current_;

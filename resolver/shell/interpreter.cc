@@ -2,10 +2,13 @@
 #include "resolver/shell/interpreter.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/work.h"
+#include "resolver/shell/raw.h"
 
 namespace flightplan {
 namespace {
@@ -21,6 +24,28 @@ bool AtAny(const ShellScanner& scanner, absl::Span<const absl::string_view> stop
     if (stop == ";;") return scanner.AtText(";;") || scanner.AtText(";&");
     return scanner.Bare() == stop;
   });
+}
+
+// Whether a line has | or & behind a word that ends a compound command. True where it only looks so: what is read ahead
+// for it tells.
+bool MayPipeCompound(absl::string_view text) {
+  static constexpr absl::string_view kClosing[] = {"}", "done", "fi", "esac"};
+  bool closed = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at], before = at > 0 ? text[at - 1] : '\n', next = at + 1 < text.size() ? text[at + 1] : '\n';
+    if (c == '\n') {
+      closed = closed && before == '\\';
+    } else if (closed && (c == '|' || c == '&')) {
+      const bool redirects = c == '&' && (before == '>' || before == '<' || next == '>');
+      if (!redirects && next != c && before != c) return true;
+    } else if (!closed && (IsShellBlank(before) || before == ';' || before == '\n')) {
+      closed = std::any_of(std::begin(kClosing), std::end(kClosing), [text, at](absl::string_view word) {
+        return absl::StartsWith(text.substr(at, word.size()), word) &&
+               (at + word.size() == text.size() || !IsShellName(text[at + word.size()]));
+      });
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -50,6 +75,7 @@ bool ShellInterpreter::MayRun(size_t bytes, int offset) {
 
 void ShellInterpreter::Run(TracedText script) {
   scripts_.push_back(std::move(script));
+  if (MayPipeCompound(scripts_.back().text)) piping_.insert(&scripts_.back());
   ShellScanner scanner(&scripts_.back(), &state_);
   const Deeper deeper(this, &scanner);
   const Jump outer = jump_;
@@ -114,6 +140,7 @@ ShellInterpreter::Status ShellInterpreter::ReadAndOr(ShellScanner* scanner, Mode
     const bool assumed = state_.TakeAssumption();
     const Mode next_mode = every_branch_ && wanted.has_value() ? mode : Under(mode, wanted, assumed);
     if (next_mode == Mode::kDoubtful && IsSure(mode) && !every_branch_) NoteUndecided(*scanner, begin, end);
+    const ShellState::Doubt doubt(&state_, next_mode == Mode::kDoubtful && !wanted.has_value());
     const Status next = ReadPipeline(scanner, UnlessJumped(next_mode));
     if (!status.has_value()) continue;
     if (*status == both) status = next;
@@ -124,11 +151,16 @@ ShellInterpreter::Status ShellInterpreter::ReadPipeline(ShellScanner* scanner, M
   scanner->SkipBlanks();
   const bool negated = scanner->Bare() == "!" && scanner->Take("!");
   if (negated) scanner->SkipBlanks();
-  Status status = ReadCommand(scanner, mode);
+  Status status =
+      mode != Mode::kSkipped && RunsInSubshell(*scanner) ? ReadApart(scanner, mode) : ReadCommand(scanner, mode);
   for (scanner->SkipBlanks(); scanner->Peek() == '|' && scanner->Peek(1) != '|'; scanner->SkipBlanks()) {
     scanner->Step(scanner->Peek(1) == '&' ? 2 : 1);
     scanner->SkipBlankLines();
-    ReadCommand(scanner, mode);
+    if (mode != Mode::kSkipped && (CompoundAt(*scanner) != nullptr || ChangesVariables(*scanner))) {
+      ReadApart(scanner, mode);
+    } else {
+      ReadCommand(scanner, mode);
+    }
     status = std::nullopt;
   }
   return negated && status.has_value() ? Status(!*status) : status;
@@ -178,9 +210,18 @@ ShellInterpreter::Status ShellInterpreter::ReadCommand(ShellScanner* scanner, Mo
 ShellInterpreter::Status ShellInterpreter::ReadSubshell(ShellScanner* scanner, Mode mode) {
   scanner->Take("(");
   if (mode == Mode::kSkipped) return ReadUpTo(scanner, mode, ")");
-  ShellState::Variables outside = state_.Keep();
+  ShellState::Kept outside = state_.Keep();
   const Jump outer = jump_;
   const Status status = ReadUpTo(scanner, mode, ")");
+  state_.Restore(std::move(outside));
+  jump_ = outer;
+  return status;
+}
+
+ShellInterpreter::Status ShellInterpreter::ReadApart(ShellScanner* scanner, Mode mode) {
+  ShellState::Kept outside = state_.Keep();
+  const Jump outer = jump_;
+  const Status status = ReadCommand(scanner, mode);
   state_.Restore(std::move(outside));
   jump_ = outer;
   return status;

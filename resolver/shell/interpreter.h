@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "resolver/shell/words.h"
 
@@ -22,6 +23,8 @@ struct ShellCommand {
   // What a run writes there, of `cat > FILE <<EOF` and `tee FILE <<EOF` that are reached; nothing: only a run knows.
   std::optional<TracedText> written;
   bool append = false;
+  bool sure = true;         // no condition that only a run would know decides whether it is reached
+  bool as_written = false;  // the delimiter of the here-document stands in quotes
 };
 
 class ShellInterpreter {
@@ -75,6 +78,7 @@ class ShellInterpreter {
   Status ReadAndOr(ShellScanner* scanner, Mode mode);
   Status ReadPipeline(ShellScanner* scanner, Mode mode);
   Status ReadCommand(ShellScanner* scanner, Mode mode);
+  Status ReadApart(ShellScanner* scanner, Mode mode);  // a command whose variables are gone with it
   Status ReadSubshell(ShellScanner* scanner, Mode mode);
   Status ReadGroup(ShellScanner* scanner, Mode mode);
   static Reader CompoundAt(const ShellScanner& scanner);  // null: none begins here
@@ -112,6 +116,11 @@ class ShellInterpreter {
   Status ReadSimple(ShellScanner* scanner, Mode mode);
   Status SkipSimple(ShellScanner* scanner);
   Words ReadWords(ShellScanner* scanner);
+  void Declare(const Words& words);
+  Status RunWords(const Words& read, ShellScanner* scanner, Mode mode);
+  bool ChangesVariables(const ShellScanner& scanner) const;  // the simple command here, of the shell it runs in
+  // It does, or a compound command stands here, but in a shell of its own: | or & follows.
+  bool RunsInSubshell(const ShellScanner& scanner);
   void Call(const Place& function, WordSpan words, Mode mode);
 
   // ---- builtins.cc: the shell's own commands.
@@ -126,13 +135,15 @@ class ShellInterpreter {
   Status Set(WordSpan words, Mode mode);
   Status Shift(WordSpan words, Mode mode);
   Status ReadInput(WordSpan words, Mode mode);
+  Status ReadFields(WordSpan words, ShellScanner* scanner);  // read NAME... <<< TEXT
   Status Eval(WordSpan words, Mode mode);
 
   ShellState& state_;
   const Sink sink_;
   const Files files_;
   const bool every_branch_;
-  std::deque<TracedText> scripts_;  // they hold the functions' bodies
+  std::deque<TracedText> scripts_;                 // they hold the functions' bodies
+  absl::flat_hash_set<const TracedText*> piping_;  // those where | or & may follow a compound command
   std::map<std::string, Place, std::less<>> functions_;
   Jump jump_ = Jump::kNone;
   int jumped_loops_ = 0;  // break 2: how many loops are still to be left

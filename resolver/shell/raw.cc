@@ -22,6 +22,8 @@ size_t EndOfPart(absl::string_view text, size_t at, int depth) {
     case '"':
       return EndOfDoubleQuotes(text, at, depth + 1);
     case '$':
+      if (at + 1 < text.size() && text[at + 1] == '\'') return EndOfEscapedQuotes(text, at + 1);
+      return EndOfReference(text, at, depth + 1);
     case '`':
       return EndOfReference(text, at, depth + 1);
     default:
@@ -74,10 +76,42 @@ size_t EndOfSingleQuotes(absl::string_view text, size_t at) {
   return close == absl::string_view::npos ? text.size() : close + 1;
 }
 
+size_t EndOfEscapedQuotes(absl::string_view text, size_t at) {
+  for (++at; at < text.size() && text[at] != '\'';) at = text[at] == '\\' ? BehindEscape(text, at) : at + 1;
+  return std::min(at + 1, text.size());
+}
+
+char EscapedByte(absl::string_view text, size_t* at) {
+  constexpr absl::string_view kLetters = "abeEfnrtv\\'\"?", kBytes = "\a\b\x1b\x1b\f\n\r\t\v\\'\"?";
+  const char c = text[(*at)++];
+  if (c != '\\' || *at >= text.size()) return c;
+  const char next = text[*at];
+  if (const size_t letter = kLetters.find(next); letter != absl::string_view::npos) {
+    ++*at;
+    return kBytes[letter];
+  }
+  const bool hex = next == 'x';
+  size_t digit = *at + (hex ? 1 : 0);
+  const size_t most = digit + (hex ? 2 : 3);
+  const auto is_digit = [hex](char d) {
+    return hex ? std::isxdigit(static_cast<unsigned char>(d)) != 0 : d >= '0' && d <= '7';
+  };
+  int value = 0;
+  const size_t first = digit;
+  for (; digit < std::min(most, text.size()) && is_digit(text[digit]); ++digit) {
+    const char d = text[digit];
+    value = value * (hex ? 16 : 8) + (d <= '9' ? d - '0' : (d | 0x20) - 'a' + 10);
+  }
+  if (digit == first) return c;
+  *at = digit;
+  return static_cast<char>(value);
+}
+
 size_t EndOfDoubleQuotes(absl::string_view text, size_t at, int depth) {
   for (++at; at < text.size() && text[at] != '"';) {
     const char c = text[at];
-    const bool part = c == '\\' || ((c == '$' || c == '`') && depth < kMaxShellNesting);
+    const bool quote = c == '$' && at + 1 < text.size() && text[at + 1] == '\'';  // both mean themselves here
+    const bool part = c == '\\' || ((c == '$' || c == '`') && !quote && depth < kMaxShellNesting);
     at = part ? EndOfPart(text, at, depth) : at + 1;
   }
   return std::min(at + 1, text.size());

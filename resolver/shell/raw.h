@@ -12,12 +12,16 @@ inline constexpr int kMaxShellNesting = 24;
 
 // Each takes the offset of the first byte of the part and gives that behind its last.
 size_t EndOfSingleQuotes(absl::string_view text, size_t at);
+size_t EndOfEscapedQuotes(absl::string_view text, size_t at);  // at the quote of $'...'
 size_t EndOfDoubleQuotes(absl::string_view text, size_t at, int depth = 0);
 size_t EndOfReference(absl::string_view text, size_t at, int depth = 0);             // at '$' or '`'
 size_t EndOfBrackets(absl::string_view text, size_t at, char close, int depth = 0);  // at '(', '{' or '['
 size_t EndOfShellPart(absl::string_view text, size_t at);  // one byte, or what it quotes or refers to
 // A word ends at a blank, a line's end, or one of ;&|()<>.
 size_t EndOfWord(absl::string_view text, size_t at);
+
+// The byte that stands at *at in $'...', where \t is a tab; *at becomes the place behind it.
+char EscapedByte(absl::string_view text, size_t* at);
 
 bool IsShellBlank(char c);      // space, tab, carriage return
 bool IsShellNameStart(char c);  // of a variable

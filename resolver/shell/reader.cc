@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,7 @@
 #include "resolver/plan/stack.h"
 #include "resolver/shell/cpu_binding.h"
 #include "resolver/shell/interpreter.h"
+#include "resolver/shell/launch_environment.h"
 #include "resolver/shell/launcher_world.h"
 #include "resolver/shell/runtime_env.h"
 
@@ -93,7 +95,7 @@ class Reader {
   Reader(const EnvVars& given, const SourcedFiles& files, bool every_branch, ShellLaunch* out)
       : out_(*out),
         files_(files),
-        state_(given, &exports_, &out->findings),
+        state_(given, &out->findings),
         interpreter_(
             &state_, [this](const ShellCommand& command) { Follow(command); },
             [this](const std::string& name) { return Sourced(name); }, every_branch) {}
@@ -101,8 +103,10 @@ class Reader {
   void Read(const TracedText& script) { interpreter_.Run(script); }
 
   bool found() const { return found_; }
-  // As they stood where the launch was found, if it was: what a later command has in front of it is not the launch's.
-  EnvVars TakeVars() { return exports_.TakeMarked(); }
+  // A script without a launch: what it exports at its end.
+  void TakeLastVariables() {
+    if (!found_) TakeVariables({});
+  }
 
  private:
   const std::string* Sourced(const std::string& name) {
@@ -115,7 +119,7 @@ class Reader {
 
   void Follow(const ShellCommand& command) {
     TakeWritten(command);
-    if (!command.words.empty() && !FollowShell(command)) TakeLaunch(command.words);
+    if (!command.words.empty() && !FollowShell(command)) TakeLaunch(command.words, command.sure);
   }
 
   // What another command may have changed is not known any more.
@@ -142,23 +146,29 @@ class Reader {
     const WordSpan words = command.words;
     for (size_t i = 0; i + 2 < words.size(); ++i) {
       if (!StartsShell(words[i], words[i + 1])) continue;
-      return FollowScript(words.first(i), words[i + 2].value);
+      const TracedText& script = words[i + 2].value;
+      return FollowScript(words.first(i), script, !script.unknown());
     }
     const std::string& last = words.back().value.text;
     if (command.here_document.text.empty()) return false;
     if (!absl::EndsWith(last, "sh") && last != "-s" && last != "-") return false;
-    return FollowScript(words, command.here_document);
+    return FollowScript(words, command.here_document, command.as_written);
   }
 
-  bool FollowScript(WordSpan launcher, const TracedText& script) {
+  // `expanded`: no reference of the script around it is left in it, and so its variables are those that are exported.
+  bool FollowScript(WordSpan launcher, const TracedText& script, bool expanded) {
     if (depth_ >= kMaxDepth) {
       state_.NotJudged(script.FirstOffset(-1), "bash -c", "shells inside shells are followed four deep");
       return true;
     }
     TakeLauncher(launcher);
+    ShellState::Kept outside = state_.Keep();
+    LaunchEnvironment(launcher, state_).ApplyTo(&state_);
+    if (expanded) state_.ForgetUnexported();
     ++depth_;
     interpreter_.Run(script);
     --depth_;
+    state_.Restore(std::move(outside));
     return true;
   }
 
@@ -169,7 +179,7 @@ class Reader {
   }
 
   // What stands before the first of these is the launcher, what stands behind belongs to it.
-  void TakeLaunch(WordSpan words) {
+  void TakeLaunch(WordSpan words, bool sure) {
     size_t script = 0;
     while (script < words.size() && !Starts(words, script)) ++script;
     if (script == words.size() || OnlyNames(words[0].value.text)) return;
@@ -179,26 +189,59 @@ class Reader {
         !absl::EndsWith(words[script].value.text, ".py");  // "megatron sft": its second word goes along
     const bool training = command || LooksLikeTraining(behind);
     if (training_ && !training) return;
+    const SourcePosition before = out_.at;
+    const bool other = training_ && sure_ && sure;
     found_ = true;
     training_ = training;
+    sure_ = sure;
+    out_.at = {-1, words[0].value.FirstOffset(words[0].offset), 0};
     TakeLauncher(words.first(script));
-    const std::optional<EnvVars> vars = ReadRuntimeEnv(words.first(script));
-    out_.vars_elsewhere = !vars.has_value();
-    for (const auto& [name, value] : vars.value_or(EnvVars())) {
-      if (!exports_.Set(name, value)) state_.NoteTooManyExports();
-    }
-    exports_.Mark();
+    TakeVariables(words.first(script));
     out_.script = words[script].value.text;
     if (command) {
       const absl::string_view first = words[script - 1].value.text;
       out_.script = absl::StrCat(first.substr(first.rfind('/') + 1), " ", out_.script);
     }
-    out_.args.clear();
+    const std::vector<Argument> args = std::exchange(out_.args, {});
     for (const ShellWord& word : command ? words.subspan(script) : behind) {
       Work::Spend(64 + word.value.text.size());
       const int index = static_cast<int>(out_.args.size());
       out_.args.push_back({word.value.text, {index, word.value.FirstOffset(word.offset), 0}, word.value.unknown()});
     }
+    const auto same = [](const Argument& a, const Argument& b) { return a.text == b.text; };
+    if (other && !absl::c_equal(args, out_.args, same)) out_.others.push_back(before);
+  }
+
+  // A loop meets one launch many times, mostly in one environment.
+  void TakeVariables(WordSpan launcher) {
+    const LaunchEnvironment changed(launcher, state_);
+    const std::optional<EnvVars> vars = ReadRuntimeEnv(launcher);
+    const bool own = !changed.empty() || !vars.has_value() || !vars->empty();
+    if (!own && environment_taken_ == state_.environment_version()) return;
+    environment_taken_ = own ? std::nullopt : std::optional(state_.environment_version());
+    ShellEnvironment environment = changed.empty() ? state_.Environment() : EnvironmentAfter(changed);
+    out_.vars_elsewhere = environment.elsewhere || !vars.has_value();
+    out_.vars = std::move(environment.vars);
+    out_.unset_vars = std::move(environment.unset);
+    out_.unknown_vars = std::move(environment.unknown);
+    for (const auto& [name, value] : vars.value_or(EnvVars())) {
+      Work::Spend(kShellVariableCosts + value.size());
+      if (out_.vars.size() >= kMaxShellExports && out_.vars.count(name) == 0) {
+        state_.NoteTooManyExports();
+        break;
+      }
+      out_.vars.insert_or_assign(name, value);
+      out_.unknown_vars.erase(name);
+      out_.unset_vars.erase(name);
+    }
+  }
+
+  ShellEnvironment EnvironmentAfter(const LaunchEnvironment& changed) {
+    ShellState::Kept outside = state_.Keep();
+    changed.ApplyTo(&state_);
+    ShellEnvironment environment = state_.Environment();
+    state_.Restore(std::move(outside));
+    return environment;
   }
 
   void TakeLauncher(WordSpan launcher) {
@@ -222,12 +265,12 @@ class Reader {
 
   ShellLaunch& out_;
   const SourcedFiles& files_;
-  ShellExports exports_;
   ShellState state_;
   ShellInterpreter interpreter_;
   int depth_ = 0;
   size_t written_bytes_ = 0;
-  bool found_ = false, training_ = false;
+  bool found_ = false, training_ = false, sure_ = false;
+  std::optional<int> environment_taken_;  // whose variables the launch has
 };
 
 // Offsets become lines and columns in one pass over the line starts.
@@ -264,6 +307,25 @@ void JudgeLineEnds(absl::string_view script, std::vector<ParseFinding>* findings
   KeepFinding(std::move(entry), findings);
 }
 
+// Of several launches one is judged. What is told stands where the first of the others does.
+void JudgeOthers(ShellLaunch* out) {
+  if (out->others.empty()) return;
+  constexpr size_t kMostLines = 8;
+  std::string lines;
+  for (size_t i = 0; i < std::min(out->others.size(), kMostLines); ++i) {
+    absl::StrAppend(&lines, i == 0 ? "" : ", ", out->others[i].line);
+  }
+  if (out->others.size() > kMostLines) absl::StrAppend(&lines, ", ...");
+  const bool one = out->others.size() == 1;
+  ParseFinding entry = MakeParseFinding(
+      out->others.front(), "input.other-launches", Severity::kWarning,
+      absl::StrCat(out->others.size(), one ? " other launch" : " other launches", " of a training, line ", lines),
+      absl::StrCat("one launch a script: the last, line ", out->at.line, ", is judged, and nothing is said of ",
+                   one ? "the other" : "the others"),
+      kScriptSource);
+  KeepFinding(std::move(entry), &out->findings);
+}
+
 }  // namespace
 
 ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given, const SourcedFiles& files) {
@@ -287,7 +349,7 @@ ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given, cons
       Reader reader(given, files, every_branch, &out);
       reader.Read(text);
       found = reader.found();
-      out.vars = reader.TakeVars();
+      reader.TakeLastVariables();
     }
     if (Work::Spent()) {
       out = ShellLaunch();
@@ -299,7 +361,10 @@ ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given, cons
   if (!out.script.empty()) JudgeLineEnds(script, &out.findings);
   const LineIndex lines(script);
   for (Argument& arg : out.args) lines.Place(&arg.at);
+  for (SourcePosition& at : out.others) lines.Place(&at);
+  if (!out.script.empty()) lines.Place(&out.at);
   for (ParseFinding& finding : out.findings) lines.Place(&finding.at);
+  JudgeOthers(&out);
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,14 @@ struct ShellLaunch {
   std::string script;          // the Python file it runs, as written, or a stack's command, "megatron sft"; empty: none
   std::vector<Argument> args;  // behind the file's name, or from the command's second word on; with their places
   EnvVars vars;                // what the script exports or sets in front of the command
-  bool vars_elsewhere = false;        // it sets others that only a run would know
-  std::optional<int64_t> world_size;  // from the launcher's own flags: --nnodes * --nproc-per-node, srun --ntasks
-  bool world_size_assumed = false;    // it rests on a default, as in ${NNODES:-1}, of a variable that is not known
-  CpuBinding cpu_binding;             // the launcher's
+  std::set<std::string, std::less<>> unset_vars;    // of those that are given, what the command does not have
+  std::set<std::string, std::less<>> unknown_vars;  // that it may have, with a value that only a run would know
+  bool vars_elsewhere = false;                      // it has others that only a run would know
+  std::optional<int64_t> world_size;   // from the launcher's own flags: --nnodes * --nproc-per-node, srun --ntasks
+  bool world_size_assumed = false;     // it rests on a default, as in ${NNODES:-1}, of a variable that is not known
+  CpuBinding cpu_binding;              // the launcher's
+  std::vector<SourcePosition> others;  // launches of a training with other words, which are not this one
+  SourcePosition at;
   std::vector<ParseFinding> findings;
   std::vector<std::string> wanted_files;  // that it sources and `files` does not hold
   // YAML that it writes as here-documents, by its plain name; of what only a run would know there stands

@@ -244,10 +244,23 @@ TEST(ShellReader, ALaunchInALoopCostsNoMoreWhereMoreIsExported) {
     return bench::Allocations() - before;
   };
   for (const absl::string_view launcher :
-       {"a.py --bf16", "bash -c 'a.py --bf16'", "torchrun --nproc-per-node 8 a.py --bf16", "srun -n 8 a.py --bf16",
+       {"a.py --bf16", "torchrun --nproc-per-node 8 a.py --bf16", "srun -n 8 a.py --bf16",
         "ray job submit --runtime-env-json={} -- a.py --bf16"}) {
     EXPECT_LT(allocations(1000, launcher), allocations(1, launcher) + int64_t{1000} * 32) << launcher;
   }
+}
+
+// What a shell changes is gone with it: that is a copy of all that it starts with, and counted.
+TEST(ShellReader, AShellInALoopIsCountedAsWork) {
+  const auto script = [](int variables) {
+    std::string text = "export";
+    for (int i = 0; i < variables; ++i) absl::StrAppend(&text, " A", i, "=", std::string(40, 'a'));
+    const std::string items = Repeat("1 ", 60);
+    return absl::StrCat(text, "\nfor i in ", items, "; do for j in ", items,
+                        "; do bash -c 'a.py --bf16'; done; done\n");
+  };
+  EXPECT_TRUE(ReadShellLaunch(script(1000), {}).too_much_work);
+  EXPECT_EQ(ReadShellLaunch(script(10), {}).vars.size(), 10u);
 }
 
 // What is exported behind the launch is not the launch's, whatever was met before.

@@ -51,6 +51,7 @@ bool ShellScanner::SkipRedirection() {
   const size_t begin = at_;
   at_ = EndOfWord(script_.text, at_);
   if (output && !absl::StartsWith(text, ">&")) output_ = {begin, at_, append};
+  if (absl::StartsWith(text, "<<<") && descriptor.empty()) here_string_ = {begin, at_};
   for (const char c : script_.text.substr(begin, at_ - begin)) {
     const bool quote = c == '\'' || c == '"' || c == '\\';
     if (!quote) document.delimiter += c;
@@ -61,6 +62,21 @@ bool ShellScanner::SkipRedirection() {
 }
 
 ShellScanner::HereText ShellScanner::TakeHereDocument() { return std::exchange(here_document_, {}); }
+
+std::optional<TracedText> ShellScanner::TakeHereString() {
+  const std::optional<std::pair<size_t, size_t>> place = std::exchange(here_string_, std::nullopt);
+  if (!place.has_value()) return std::nullopt;
+  const size_t before = std::exchange(at_, place->first);
+  TracedText text = ReadJoined();
+  at_ = before;
+  return text;
+}
+
+ShellWords ShellScanner::SplitFields(const TracedText& text) const {
+  Fields fields(text.FirstOffset(-1));
+  fields.Split(text, state_.FieldSeparators());
+  return fields.Take();
+}
 
 std::optional<ShellScanner::Output> ShellScanner::TakeOutput() { return std::exchange(output_, std::nullopt); }
 

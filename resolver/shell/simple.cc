@@ -1,4 +1,7 @@
 // Simple commands: assignments, words and redirections; and what the words call.
+#include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,32 +28,83 @@ bool AtEndOfWords(const ShellScanner& scanner) {
   return !scanner.AtText("&>") && (scanner.AtEndOfCommand() || scanner.Peek() == ')');
 }
 
-// VAR=value in front of a command, or alone: the names.
-std::vector<std::string> ReadAssignments(ShellScanner* scanner) {
-  std::vector<std::string> names;
-  for (std::string name = scanner->ReadAssignment(); !name.empty(); name = scanner->ReadAssignment()) {
-    names.push_back(std::move(name));
-    scanner->SkipBlanks();
-  }
-  return names;
+// VAR=value in front of a command, or alone.
+void ReadAssignments(ShellScanner* scanner) {
+  while (!scanner->ReadAssignment().empty()) scanner->SkipBlanks();
 }
+
+// Whether what is assigned here is for one command only: its words follow on the line. An array never is.
+bool IsForOneCommand(ShellScanner ahead) {
+  if (ahead.AssignedName().empty()) return false;
+  while (!ahead.AssignedName().empty()) {
+    if (ahead.AssignsArray()) return false;
+    ahead.SkipAssignment();
+    ahead.SkipBlanks();
+  }
+  return !AtEndOfWords(ahead);
+}
+
+// The assignments in front of a command, which are its own as long as this lives.
+class OwnVariables {
+ public:
+  explicit OwnVariables(ShellState* state) : state_(*state) {}
+  ~OwnVariables() {
+    for (; !saved_.empty(); saved_.pop_back()) state_.PutBack(saved_.back().first, std::move(saved_.back().second));
+  }
+  OwnVariables(const OwnVariables&) = delete;
+  OwnVariables& operator=(const OwnVariables&) = delete;
+
+  void Read(ShellScanner* scanner) {
+    for (std::string name = scanner->AssignedName(); !name.empty(); name = scanner->AssignedName()) {
+      saved_.emplace_back(name, state_.Save(name));
+      scanner->ReadAssignment();
+      state_.Export(name);
+      scanner->SkipBlanks();
+    }
+  }
+
+ private:
+  ShellState& state_;
+  std::vector<std::pair<std::string, ShellState::Saved>> saved_;
+};
 
 }  // namespace
 
 // The words of a command.
 struct ShellInterpreter::Words {
+  enum class Exports { kAsBefore, kYes, kNo };
+
   ShellWords all;
-  bool declares = false;  // the first was written as export, local, ...
-  bool local = false;     // and what it declares is the function's own
+  bool declares = false;   // the first was written as export, local, ...
+  bool local = false;      // and what it declares is the function's own
+  bool functions = false;  // -f: it names no variables
+  Exports exports = Exports::kAsBefore;
+  std::optional<bool> integer;
   bool too_many = false;
 
   void NoteDeclaration() {
     if (all.empty()) return;
+    const std::string& last = all.back().value.text;
     if (all.size() == 1 && !declares) {
-      declares = IsDeclaration(all[0].value.text);
-      local = absl::c_linear_search(kLocalDeclarations, all[0].value.text);
+      declares = IsDeclaration(last);
+      local = absl::c_linear_search(kLocalDeclarations, last);
+      if (declares && last == kExport) exports = Exports::kYes;
+    } else if (declares && last.size() > 1 && (last[0] == '-' || last[0] == '+')) {
+      for (const char option : last.substr(1)) NoteOption(option, last[0] == '-');
     }
-    if (all.back().value.text == "-g") local = false;
+  }
+
+  void NoteOption(char option, bool on) {
+    if (option == 'g') local = false;
+    if (option == 'f') functions = true;
+    if (option == 'i') integer = on;
+    if (option == 'x') exports = on ? Exports::kYes : Exports::kNo;
+    if (option == 'n' && all[0].value.text == kExport) exports = Exports::kNo;
+  }
+
+  void Mark(const std::string& name, ShellState* state) const {
+    if (exports == Exports::kYes) state->Export(name);
+    if (exports == Exports::kNo) state->KeepBack(name);
   }
 };
 
@@ -62,22 +116,72 @@ ShellInterpreter::Status ShellInterpreter::SkipSimple(ShellScanner* scanner) {
   return true;
 }
 
+bool ShellInterpreter::ChangesVariables(const ShellScanner& scanner) const {
+  static constexpr absl::string_view kChanging[] = {"unset", "set",     "shift",   "read", "eval",  "source",
+                                                    ".",     "mapfile", "getopts", "let",  "printf"};
+  const absl::string_view word = scanner.Bare();
+  return !scanner.AssignedName().empty() || IsDeclaration(word) || absl::c_linear_search(kChanging, word) ||
+         functions_.find(word) != functions_.end();
+}
+
+bool ShellInterpreter::RunsInSubshell(const ShellScanner& scanner) {
+  ShellScanner ahead = scanner;
+  if (CompoundAt(scanner) != nullptr) {
+    if (scanner.Peek() == '(' || scanner.Peek() == '[' || !piping_.contains(&scanner.script())) return false;
+    ReadCommand(&ahead, Mode::kSkipped);
+    ahead.SkipBlanks();
+  } else {
+    if (scanner.AssignsArray() || !ChangesVariables(scanner)) return false;
+    SkipSimple(&ahead);
+  }
+  const char c = ahead.Peek();
+  return (c == '|' || c == '&') && ahead.Peek(1) != c;
+}
+
 ShellInterpreter::Words ShellInterpreter::ReadWords(ShellScanner* scanner) {
   Words words;
   for (; !AtEndOfWords(*scanner); scanner->SkipBlanks()) {
     if (scanner->SkipRedirection()) continue;
-    if (words.local) state_.Localize(scanner->AssignedName());
-    const std::string declared = words.declares ? scanner->ReadAssignment() : "";
-    if (declared.empty()) {
+    const std::string name = words.declares ? scanner->AssignedName() : "";
+    if (!name.empty()) {
+      if (words.local) state_.Localize(name);
+      if (words.integer.has_value()) state_.set_integer(name, *words.integer);
+      scanner->ReadAssignment();
+      words.Mark(name, &state_);
+    } else {
       for (ShellWord& word : scanner->ReadWord()) words.all.push_back(std::move(word));
       words.NoteDeclaration();
-    } else if (words.all[0].value.text == kExport) {
-      state_.Export(declared);
     }
     words.too_many = words.all.size() > 2 * kMaxArguments;
     if (words.too_many) break;
   }
   return words;
+}
+
+// The names without a value, and NAME=value in a word that only its expansion shows: export "$setting".
+void ShellInterpreter::Declare(const Words& words) {
+  if (words.functions) return;
+  for (const ShellWord& word : WordSpan(words.all).subspan(1)) {
+    const TracedText& text = word.value;
+    if (absl::StartsWith(text.text, "-") || absl::StartsWith(text.text, "+")) continue;
+    const size_t sign = std::min(text.text.find('='), text.text.size());
+    const std::string name = text.text.substr(0, sign);
+    const bool known = !text.unknown() || text.unknown_parts.front().begin > sign;
+    if (!known || !IsVariableName(name)) {
+      if (!known && words.exports == Words::Exports::kYes) state_.ExportUnknownNames();
+      continue;
+    }
+    if (words.local) state_.Localize(name);
+    if (words.integer.has_value()) state_.set_integer(name, *words.integer);
+    if (sign < text.text.size()) {
+      ShellWord value{{}, word.offset};
+      value.value.AddRange(text, sign + 1, text.text.size());
+      state_.Set(name, {std::move(value)}, word.offset);
+    } else if (words.local && state_.InScope()) {
+      state_.Forget(name);
+    }
+    words.Mark(name, &state_);
+  }
 }
 
 namespace {
@@ -110,32 +214,49 @@ void NoteOutput(const ShellScanner::HereText& document, const std::optional<Shel
 ShellInterpreter::Status ShellInterpreter::ReadSimple(ShellScanner* scanner, Mode mode) {
   const size_t begin = scanner->at();
   state_.set_doubtful(mode == Mode::kDoubtful);
-  const std::vector<std::string> assigned = ReadAssignments(scanner);
+  // The words are expanded before what stands in front of them is assigned.
+  const bool own = IsForOneCommand(*scanner);
+  if (own) {
+    scanner->SkipAssignments();
+  } else {
+    ReadAssignments(scanner);
+  }
   scanner->TakeOutput();
-  const Words read = ReadWords(scanner);
-  const std::optional<ShellScanner::Output> output = scanner->TakeOutput();
-  const WordSpan words = read.all;
-  if (read.too_many) {
-    state_.Note(words.back().offset, "input.limit", Severity::kError, "a command of more words than are read",
+  scanner->TakeHereString();
+  const Words words = ReadWords(scanner);
+  if (words.too_many) {
+    state_.Note(words.all.back().offset, "input.limit", Severity::kError, "a command of more words than are read",
                 absl::StrCat("at most ", kMaxArguments, " arguments are read"));
     scanner->StepToEnd();
     return std::nullopt;
   }
+  if (own && words.all.empty()) {  // the words stand for nothing
+    ShellScanner in_front(&scanner->script(), &state_, begin);
+    ReadAssignments(&in_front);
+  }
   SpendSince(scanner, begin);
-  if (words.empty()) return true;
-  const std::string& name = words[0].value.text;
+  if (words.all.empty()) return true;
+  OwnVariables variables(&state_);
+  if (own) {
+    state_.set_doubtful(false);  // of this command nothing else is known
+    ShellScanner in_front(&scanner->script(), &state_, begin);
+    variables.Read(&in_front);
+    state_.set_doubtful(mode == Mode::kDoubtful);
+  }
+  return RunWords(words, scanner, mode);
+}
+
+ShellInterpreter::Status ShellInterpreter::RunWords(const Words& read, ShellScanner* scanner, Mode mode) {
+  const std::optional<ShellScanner::Output> output = scanner->TakeOutput();
   if (read.declares) {
-    for (const ShellWord& word : words.subspan(1)) {
-      if (name == kExport) state_.Export(word.value.text);
-      if (!read.local || !IsVariableName(word.value.text)) continue;
-      state_.Localize(word.value.text);
-      state_.Unset(word.value.text);
-    }
+    Declare(read);
     return true;
   }
-  for (const std::string& variable : assigned) state_.Export(variable);
+  const WordSpan words = read.all;
+  const std::string& name = words[0].value.text;
   if (const Builtin builtin = FindBuiltin(name); builtin != nullptr) {
     if (output.has_value()) sink_({.file = scanner->SettingsFileOf(*output)});
+    if (name == "read") return ReadFields(words, scanner);
     return (this->*builtin)(words, mode);
   }
   const auto function = functions_.find(name);
@@ -147,7 +268,7 @@ ShellInterpreter::Status ShellInterpreter::ReadSimple(ShellScanner* scanner, Mod
       scanner->SkipLine();
       document = scanner->TakeHereDocument();
     }
-    ShellCommand command{.words = words};
+    ShellCommand command{.words = words, .sure = IsSure(mode), .as_written = document.as_written};
     NoteOutput(document, output, mode != Mode::kDoubtful, scanner, &command);
     command.here_document = std::move(document.text);
     sink_(command);

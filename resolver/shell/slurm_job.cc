@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "resolver/base/utf8.h"
+#include "resolver/shell/raw.h"
 
 namespace flightplan {
 namespace {
@@ -153,6 +154,17 @@ bool TakeOption(absl::string_view word, absl::string_view next, SlurmJob* job) {
   return false;
 }
 
+// NAME=value of the list of --export. One with a quote may hold commas of its own, and is left out.
+void ReadExports(absl::string_view list, EnvVars* exports) {
+  if (list.find_first_of("'\"") != absl::string_view::npos) return;
+  for (const absl::string_view item : absl::StrSplit(list, ',')) {
+    const std::pair<absl::string_view, absl::string_view> halves = absl::StrSplit(item, absl::MaxSplits('=', 1));
+    if (absl::StrContains(item, '=') && IsVariableName(halves.first)) {
+      exports->insert_or_assign(std::string(halves.first), std::string(halves.second));
+    }
+  }
+}
+
 void AddVariable(absl::string_view name, const std::optional<int64_t>& value, EnvVars* vars) {
   if (value.has_value()) vars->emplace(std::string(name), absl::StrCat(*value));
 }
@@ -194,6 +206,12 @@ SlurmJob ReadSbatchLines(absl::string_view script) {
     const std::vector<absl::string_view> words = absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
     for (size_t i = 0; i < words.size(); ++i) {
       if (words[i][0] == '#') break;
+      absl::string_view list = words[i];
+      if (absl::ConsumePrefix(&list, "--export") && (list.empty() || list[0] == '=')) {
+        const bool next = list.empty() && i + 1 < words.size();
+        ReadExports(next ? words[++i] : list.substr(list.empty() ? 0 : 1), &job.exports);
+        continue;
+      }
       nodes_said = nodes_said || absl::StartsWith(words[i], "--nodes") || absl::StartsWith(words[i], "-N");
       if (TakeOption(words[i], i + 1 < words.size() ? words[i + 1] : "", &job)) ++i;
     }

@@ -20,6 +20,7 @@ struct SlurmJob {
   std::optional<int64_t> gpus_per_task;
   std::string gpu_type;       // "h100"; empty: not said
   bool mixed_gpus = false;    // more than one type was asked for
+  EnvVars exports;            // NAME=value of --export, which the script starts with
   std::string text_per_node;  // as written, which is what SLURM_GPUS_PER_NODE will be
 
   // GPUs of the whole job; empty: what was said does not add up to a number.

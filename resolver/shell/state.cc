@@ -1,16 +1,20 @@
 #include "resolver/shell/state.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "resolver/base/work.h"
+#include "resolver/shell/raw.h"
 
 namespace flightplan {
 namespace {
 
+constexpr absl::string_view kBlanks = " \t\n";          // that IFS holds when a shell starts
 constexpr size_t kMaxTotalExpansion = size_t{1} << 22;  // of all references of a script together
 
 size_t BytesOf(const ShellWords& words) {
@@ -78,43 +82,14 @@ int TracedText::FirstOffset(int otherwise) const {
   return known == offsets.end() ? otherwise : *known;
 }
 
-// ---- what it exports
-
-bool ShellExports::Set(const std::string& name, std::string value) {
-  Work::Spend(kShellLookupCosts + value.size());
-  if (vars_.size() >= kMaxShellExports && vars_.count(name) == 0) return false;
-  const auto [entry, added] = vars_.try_emplace(name);
-  if (added) Work::Spend(kShellVariableCosts);
-  if (marked_) {
-    Work::Spend(kShellVariableCosts);
-    before_.try_emplace(name, added ? std::nullopt : std::make_optional(std::move(entry->second)));
-  }
-  entry->second = std::move(value);
-  return true;
-}
-
-void ShellExports::Mark() {
-  before_.clear();
-  marked_ = true;
-}
-
-EnvVars ShellExports::TakeMarked() {
-  for (auto& [name, value] : before_) {
-    if (value.has_value()) {
-      vars_[name] = *std::move(value);
-    } else {
-      vars_.erase(name);
-    }
-  }
-  before_.clear();
-  return std::move(vars_);
-}
-
 // ---- what the script has said
 
-ShellState::ShellState(const EnvVars& given, ShellExports* exports, std::vector<ParseFinding>* findings)
-    : exports_(exports), findings_(findings) {
-  for (const auto& [name, value] : given) variables_[name] = {{TracedText::FromOutside(value), -1}};
+ShellState::ShellState(const EnvVars& given, std::vector<ParseFinding>* findings) : given_(given), findings_(findings) {
+  for (const auto& [name, value] : given) {
+    variables_[name] = {{TracedText::FromOutside(value), -1}};
+    if (IsVariableName(name)) exported_.insert(name);
+  }
+  variables_["IFS"] = {{TracedText::FromOutside(kBlanks), -1}};
 }
 
 void ShellState::Note(int offset, absl::string_view rule_id, Severity severity, std::string seen, std::string needs) {
@@ -168,37 +143,198 @@ void ShellState::SetUnknown(const std::string& name, int offset) { Set(name, Unk
 bool ShellState::IsUnknownAsAWhole(absl::string_view name, const ShellWords& items) {
   if (items.empty() || !items.front().value.unknown()) return false;
   absl::string_view text = items.front().value.text;
-  if (absl::StartsWith(text, "${") && absl::EndsWith(text, "[@]}")) return true;  // all of another such array
+  if (StandsForMany(items.front().value)) return true;  // all of another such array
   return absl::ConsumePrefix(&text, "$") && text == name;
 }
 
+bool ShellState::StandsForMany(const TracedText& word) {
+  return word.unknown() && absl::StartsWith(word.text, "${") && absl::EndsWith(word.text, "]}") &&
+         absl::StrContains(word.text, "[@]");
+}
+
 void ShellState::Localize(const std::string& name) {
-  if (scopes_.empty()) return;
-  const ShellWords* value = Find(name);
-  const auto [outer, added] = scopes_.back().try_emplace(name);
-  if (added && value != nullptr) outer->second = Copy(*value);
+  if (scopes_.empty() || name.empty() || scopes_.back().count(name) != 0) return;
+  scopes_.back().emplace(name, Save(name));
+  integers_.erase(name);  // but it is exported where the outer one is
 }
 
 void ShellState::LeaveScope() {
-  for (auto& [name, value] : scopes_.back()) {
-    if (value.has_value()) {
-      ShellWords* const variable = Variable(name).first;
-      *variable = *std::move(value);
-      Publish(name, *variable);
-    } else {
-      variables_.erase(name);
-    }
-  }
+  for (auto& [name, saved] : scopes_.back()) PutBack(name, std::move(saved));
   scopes_.pop_back();
 }
 
-ShellState::Variables ShellState::Keep() const {
+ShellState::Saved ShellState::Save(const std::string& name) const {
+  Saved saved;
+  if (const ShellWords* value = Find(name); value != nullptr) saved.items = Copy(*value);
+  saved.exported = exported_.contains(name);
+  saved.unsure = unsure_.contains(name);
+  saved.integer = integers_.contains(name);
+  return saved;
+}
+
+void ShellState::PutBack(const std::string& name, Saved saved) {
+  if (saved.exported || exported_.contains(name)) ++environment_version_;
+  const auto mark = [&name](bool held, Names* names) {
+    if (held) {
+      names->insert(name);
+    } else {
+      names->erase(name);
+    }
+  };
+  mark(saved.exported, &exported_);
+  mark(saved.unsure, &unsure_);
+  mark(saved.integer, &integers_);
+  if (saved.items.has_value()) {
+    *Variable(name).first = *std::move(saved.items);
+  } else {
+    variables_.erase(name);
+  }
+}
+
+ShellState::Kept ShellState::Keep() const {
   for (const auto& [name, items] : variables_) Work::Spend(4 * BytesOf(items) + kShellWordCosts * (items.size() + 1));
-  return variables_;
+  Work::Spend(kShellWordCosts * (exported_.size() + unsure_.size() + integers_.size()));
+  return {variables_, exported_, unsure_, integers_, export_all_, elsewhere_, environment_version_};
+}
+
+void ShellState::Restore(Kept kept) {
+  variables_ = std::move(kept.variables);
+  exported_ = std::move(kept.exported);
+  unsure_ = std::move(kept.unsure);
+  integers_ = std::move(kept.integers);
+  export_all_ = kept.export_all;
+  elsewhere_ = kept.elsewhere;
+  if (kept.environment_version != environment_version_) ++environment_version_;
 }
 
 void ShellState::Unset(const std::string& name) {
-  if (!doubtful_) variables_.erase(name);
+  if (doubtful_) {
+    if (Find(name) != nullptr) SetUnknown(name, -1);
+    return;
+  }
+  if (exported_.erase(name) > 0) ++environment_version_;
+  variables_.erase(name);
+  unsure_.erase(name);
+  integers_.erase(name);
+}
+
+// The items of an array stand one behind the other here: what is left of one without one of the others is not known.
+void ShellState::UnsetItem(const std::string& name, absl::string_view subscript, int offset) {
+  if (variables_.erase(absl::StrCat(name, "[", subscript, "]")) > 0) return;
+  const ShellWords* const items = Find(name);
+  if (items == nullptr || IsUnknownAsAWhole(name, *items)) return;
+  int64_t index = 0;
+  const bool number = absl::SimpleAtoi(subscript, &index);
+  const auto size = static_cast<int64_t>(items->size());
+  if (number && index >= size) return;
+  if (!number || doubtful_ || (index != size - 1 && index != -1)) return SetUnknown(name, offset);
+  if (size == 0) return;
+  Variable(name).first->pop_back();
+  if (exported_.contains(name)) ++environment_version_;
+}
+
+void ShellState::Forget(const std::string& name) {
+  if (doubtful_) return;
+  if (exported_.contains(name)) ++environment_version_;
+  variables_.erase(name);
+}
+
+// ---- what processes get
+
+void ShellState::Export(const std::string& name) {
+  if (!IsVariableName(name)) return;
+  const bool added = exported_.insert(name).second;
+  Work::Spend(added ? kShellVariableCosts : kShellLookupCosts);
+  if (added || unsure_.contains(name)) ++environment_version_;
+  if (doubts_ == 0) {
+    unsure_.erase(name);
+  } else if (added) {
+    exported_in_doubt_.push_back(name);
+  }
+}
+
+void ShellState::EndDoubt(size_t begin) {
+  --doubts_;
+  if (begin < exported_in_doubt_.size()) ++environment_version_;
+  unsure_.insert(exported_in_doubt_.begin() + static_cast<std::ptrdiff_t>(begin), exported_in_doubt_.end());
+  exported_in_doubt_.resize(begin);
+}
+
+void ShellState::KeepBack(const std::string& name) {
+  if (!exported_.contains(name)) return;
+  ++environment_version_;
+  if (doubtful_) {
+    unsure_.insert(name);
+  } else {
+    exported_.erase(name);
+  }
+}
+
+void ShellState::ExportUnknownNames() {
+  if (!elsewhere_) ++environment_version_;
+  elsewhere_ = true;
+}
+
+void ShellState::set_integer(const std::string& name, bool integer) {
+  if (integer) {
+    integers_.insert(name);
+  } else {
+    integers_.erase(name);
+  }
+}
+
+std::optional<TracedText> ShellState::Exported(const std::string& name) const {
+  const ShellWords* const items = exported_.contains(name) ? Find(name) : nullptr;
+  if (items == nullptr || items->size() != 1) return std::nullopt;
+  return Copy(*items).front().value;
+}
+
+ShellEnvironment ShellState::Environment() {
+  ShellEnvironment environment;
+  environment.elsewhere = elsewhere_;
+  for (const std::string& name : exported_) {
+    if (Work::Spent()) break;
+    const ShellWords* const items = Find(name);
+    if (items == nullptr || items->empty()) continue;
+    const TracedText& value = items->front().value;
+    const bool unknown = value.unknown() || unsure_.contains(name);
+    if (items->size() != 1 && !unknown) continue;  // an array is not exported
+    const auto given = given_.find(name);
+    if (!unknown && given != given_.end() && given->second == value.text) continue;
+    if (environment.vars.size() + environment.unknown.size() >= kMaxShellExports) {
+      NoteTooManyExports();
+      break;
+    }
+    Work::Spend(kShellVariableCosts + value.text.size());
+    if (unknown) {
+      environment.unknown.insert(name);
+    } else {
+      environment.vars.emplace(name, value.text);
+    }
+  }
+  for (const auto& [name, value] : given_) {
+    if (!elsewhere_ && IsVariableName(name) && (!exported_.contains(name) || Find(name) == nullptr)) {
+      environment.unset.insert(name);
+    }
+  }
+  return environment;
+}
+
+void ShellState::ForgetUnexported() {
+  absl::erase_if(variables_, [this](const auto& variable) { return !exported_.contains(variable.first); });
+  for (auto name = exported_.begin(); name != exported_.end();) {
+    name = variables_.contains(*name) ? std::next(name) : exported_.erase(name);
+  }
+  integers_.clear();
+  export_all_ = false;
+}
+
+void ShellState::ClearEnvironment(bool elsewhere) {
+  for (const std::string& name : exported_) variables_.erase(name);
+  exported_.clear();
+  unsure_.clear();
+  elsewhere_ = elsewhere;
+  ++environment_version_;
 }
 
 void ShellState::AssumedUnset(int offset, absl::string_view reference) {
@@ -218,12 +354,6 @@ void ShellState::Append(const std::string& name, ShellWords items, bool array, i
   Changed(name, variable, offset);
 }
 
-void ShellState::Export(const std::string& name) {
-  const bool added = exported_.insert(name).second;
-  Work::Spend(added ? kShellVariableCosts : kShellLookupCosts);
-  if (const ShellWords* items = Find(name); items != nullptr) Publish(name, *items);
-}
-
 void ShellState::Changed(const std::string& name, ShellWords* items, int offset) {
   Work::Spend(items->size());
   size_t bytes = 0;
@@ -233,18 +363,21 @@ void ShellState::Changed(const std::string& name, ShellWords* items, int offset)
     Note(offset, "input.limit", Severity::kError, absl::StrCat("variable ", Printable(name)),
          absl::StrCat("at most ", kMaxExpandedBytes, " bytes in one variable"));
   }
-  Publish(name, *items);
-}
-
-void ShellState::Publish(const std::string& name, const ShellWords& items) {
-  if (items.size() != 1 || items.front().value.unknown() || !exported_.contains(name)) return;
-  if (!exports_->Set(name, items.front().value.text)) NoteTooManyExports();
+  if (export_all_) Export(name);
+  if (exported_.contains(name)) ++environment_version_;
 }
 
 void ShellState::NoteTooManyExports() {
   if (std::exchange(exports_noted_, true)) return;
   Note(-1, "input.limit", Severity::kError, "a script that exports too many variables",
        absl::StrCat("at most ", kMaxShellExports, " exported variables are read"));
+}
+
+std::string ShellState::FieldSeparators() const {
+  const ShellWords* const separators = Find("IFS");
+  const bool known = separators != nullptr && !separators->empty() && !separators->front().value.unknown();
+  if (!known || separators->front().value.text == kBlanks) return absl::StrCat(kBlanks, "\r");
+  return separators->front().value.text;
 }
 
 bool ShellState::CountExpansion(const ShellWords& values) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,26 +55,20 @@ struct ShellWord {
 using ShellWords = std::vector<ShellWord>;
 using WordSpan = absl::Span<const ShellWord>;
 
-// What a script exports; and what of it stood at the launch that counts, although most launches that are met do not:
-// what a mark costs is no more than what was exported since the last one.
-class ShellExports {
- public:
-  bool Set(const std::string& name, std::string value);  // false: one more than kMaxShellExports
-  void Mark();                                           // what is exported from now on comes too late
-  EnvVars TakeMarked();                                  // as of the last mark; there was none: as of now
-
- private:
-  EnvVars vars_;
-  // What those that changed since the mark were then; nothing: they were not there.
-  std::map<std::string, std::optional<std::string>> before_;
-  bool marked_ = false;
+// The environment of a process that the script starts, beside what its caller says of it.
+struct ShellEnvironment {
+  EnvVars vars;                                // whose value is known
+  std::set<std::string, std::less<>> unset;    // of the caller's variables those that the process does not have
+  std::set<std::string, std::less<>> unknown;  // that it may have, with a value that only a run would know
+  bool elsewhere = false;                      // it has others that only a run would know
 };
 
 // What a script has said so far; the scripts inside it (bash -c "...") go on with it.
 class ShellState {
  public:
-  // `exports` receives what is exported, `findings` the notes (an offset in place of the line).
-  ShellState(const EnvVars& given, ShellExports* exports, std::vector<ParseFinding>* findings);
+  // `findings` receives the notes (an offset in place of the line). What is given comes from the script's own
+  // environment, and so is exported.
+  ShellState(const EnvVars& given, std::vector<ParseFinding>* findings);
 
   void Note(int offset, absl::string_view rule_id, Severity severity, std::string seen, std::string needs);
   void NotJudged(int offset, absl::string_view text, std::string needs);  // noted once for each spelling
@@ -86,9 +81,44 @@ class ShellState {
   void SetNumber(const std::string& name, std::optional<int64_t> value, int offset);  // nothing: not known
   void SetUnknown(const std::string& name, int offset);
   static bool IsUnknownAsAWhole(absl::string_view name, const ShellWords& items);  // how many there are too
+  static bool StandsForMany(const TracedText& word);  // one word, or none, or several: the items of such an array
   void Unset(const std::string& name);
+  void UnsetItem(const std::string& name, absl::string_view subscript, int offset);  // of an array
+  void Forget(const std::string& name);  // its value, not whether it is exported: `local NAME`
+
+  // ---- what processes get of the variables.
   void Export(const std::string& name);
+  void KeepBack(const std::string& name);                   // export -n
+  void set_export_all(bool all) { export_all_ = all; }      // set -a: whatever is assigned from now on
+  void ExportUnknownNames();                                // export $(cat FILE)
+  void set_integer(const std::string& name, bool integer);  // declare -i
+  bool IsInteger(const std::string& name) const { return integers_.contains(name); }
+  std::optional<TracedText> Exported(const std::string& name) const;  // its value; nothing: it is not exported
   void NoteTooManyExports();
+  ShellEnvironment Environment();                                   // counted as work
+  int environment_version() const { return environment_version_; }  // another one wherever that may be another one
+  void ForgetUnexported();                                          // as a script does that another one starts
+  // Nothing is exported any more; `elsewhere`: but what only a run would know.
+  void ClearEnvironment(bool elsewhere);
+
+  // What is exported only where a condition holds of which only a run would know is certain up to where that ends, and
+  // unknown behind it.
+  class Doubt {
+   public:
+    Doubt(ShellState* state, bool doubtful)
+        : state_(doubtful ? state : nullptr), begin_(state->exported_in_doubt_.size()) {
+      if (doubtful) ++state->doubts_;
+    }
+    ~Doubt() {
+      if (state_ != nullptr) state_->EndDoubt(begin_);
+    }
+    Doubt(const Doubt&) = delete;
+    Doubt& operator=(const Doubt&) = delete;
+
+   private:
+    ShellState* const state_;
+    const size_t begin_;
+  };
 
   // Variables that are made local between EnterScope and LeaveScope are afterwards what they were before. Outside of
   // any scope, Localize does nothing.
@@ -96,10 +126,27 @@ class ShellState {
   void Localize(const std::string& name);
   void LeaveScope();
 
+  bool InScope() const { return !scopes_.empty(); }
+
+  // One variable, for a command that has it set in front of it.
+  struct Saved {
+    std::optional<ShellWords> items;
+    bool exported = false, unsure = false, integer = false;
+  };
+  Saved Save(const std::string& name) const;
+  void PutBack(const std::string& name, Saved saved);
+
   // What a subshell does to variables is gone with it.
   using Variables = absl::node_hash_map<std::string, ShellWords>;  // what was found stays where it is
-  Variables Keep() const;                                          // counted as work
-  void Restore(Variables variables) { variables_ = std::move(variables); }
+  using Names = std::set<std::string, std::less<>>;
+  struct Kept {
+    Variables variables;
+    Names exported, unsure, integers;
+    bool export_all = false, elsewhere = false;
+    int environment_version = 0;
+  };
+  Kept Keep() const;  // counted as work
+  void Restore(Kept kept);
 
   // While it is not known whether what is read is ever reached, a variable that already has another value becomes
   // unknown instead of changing.
@@ -112,22 +159,31 @@ class ShellState {
   void AssumedUnset(int offset, absl::string_view reference);
   bool TakeAssumption() { return std::exchange(assumption_, false); }
 
+  // What unquoted values are split at: IFS, and the carriage returns of a script from Windows beside its blanks.
+  std::string FieldSeparators() const;
+
   // Counts what references stand for: false when all together have become too long.
   bool CountExpansion(const ShellWords& values);
   void NoteEndlessExpansion(int offset);
 
  private:
   std::pair<ShellWords*, bool> Variable(const std::string& name);  // true: a new one, since there was none
-  void Publish(const std::string& name, const ShellWords& items);
+  void EndDoubt(size_t begin);
   void Changed(const std::string& name, ShellWords* items, int offset);
 
-  ShellExports* const exports_;
+  const EnvVars given_;
   std::vector<ParseFinding>* const findings_;
   Variables variables_;
-  std::vector<std::map<std::string, std::optional<ShellWords>>> scopes_;  // what local variables were outside
-  absl::flat_hash_set<std::string> exported_;
+  std::vector<std::map<std::string, Saved>> scopes_;  // what local variables were outside
+  Names exported_;
+  Names unsure_;  // of the exported ones those that may not be
+  Names integers_;
+  std::vector<std::string> exported_in_doubt_;
+  int doubts_ = 0;
+  int environment_version_ = 0;
   absl::flat_hash_set<std::string> noted_;
   size_t expanded_ = 0;
+  bool export_all_ = false, elsewhere_ = false;
   bool limit_noted_ = false, exports_noted_ = false, doubtful_ = false, assume_unset_ = false, assumption_ = false;
 };
 

@@ -139,6 +139,8 @@ ShellWords ShellScanner::ReadFields(Splitting splitting) {
       ReadSingleQuoted(&fields);
     } else if (c == '"') {
       ReadDoubleQuoted(&fields);
+    } else if (c == '$' && Peek(1) == '\'') {
+      ReadEscaped(&fields);
     } else if (c == '$' || c == '`') {
       Expand(&fields, splitting);
     } else if (const size_t run = kNotPlain.FindIn(script_.text, at_) - at_; run > 0) {
@@ -158,6 +160,16 @@ void ShellScanner::ReadSingleQuoted(Fields* fields) {
   fields->Quoted();
   for (++at_; !Done() && Peek() != '\''; ++at_) fields->Char(Peek(), Offset());
   if (!Done()) ++at_;
+}
+
+void ShellScanner::ReadEscaped(Fields* fields) {
+  const size_t end = EndOfEscapedQuotes(script_.text, at_ + 1);
+  fields->Quoted();
+  for (at_ += 2; at_ < end && Peek() != '\'' && !TooLong(*fields);) {
+    const int offset = Offset();
+    fields->Char(EscapedByte(script_.text, &at_), offset);
+  }
+  at_ = std::min(end, script_.text.size());
 }
 
 void ShellScanner::ReadDoubleQuoted(Fields* fields) {
@@ -194,10 +206,19 @@ size_t ShellScanner::EndOfAssignedName() const {
   return absl::StartsWith(behind, "=") ? end + 1 : at_;
 }
 
+bool ShellScanner::AssignsArray() const {
+  const size_t end = EndOfAssignedName();
+  return end != at_ && end < script_.text.size() && script_.text[end] == '(';
+}
+
+void ShellScanner::SkipAssignment() {
+  at_ = EndOfAssignedName();
+  at_ = Peek() == '(' ? EndOfBrackets(script_.text, at_, ')') : EndOfWord(script_.text, at_);
+}
+
 void ShellScanner::SkipAssignments() {
-  for (size_t end = EndOfAssignedName(); end != at_; end = EndOfAssignedName()) {
-    at_ = end;
-    at_ = Peek() == '(' ? EndOfBrackets(script_.text, at_, ')') : EndOfWord(script_.text, at_);
+  while (EndOfAssignedName() != at_) {
+    SkipAssignment();
     SkipBlanks();
   }
 }
@@ -226,6 +247,7 @@ std::string ShellScanner::ReadAssignment() {
     ShellWord joined;
     joined.offset = Offset();
     joined.value = ReadJoined();
+    if (state_.IsInteger(name) && SetInteger(name, joined.value, append)) return name;
     items.push_back(std::move(joined));
   }
   if (append) {
@@ -234,6 +256,19 @@ std::string ShellScanner::ReadAssignment() {
     state_.Set(name, std::move(items), Offset());
   }
   return name;
+}
+
+// What is assigned to a variable of `declare -i` is an expression. False: it is not known.
+bool ShellScanner::SetInteger(const std::string& name, const TracedText& value, bool append) {
+  std::optional<int64_t> number = Evaluate(value);
+  if (append && number.has_value()) {
+    const ShellWords* const items = state_.Find(name);
+    const std::optional<int64_t> before = items == nullptr ? 0 : NumberOf(name);
+    number = before.has_value() ? std::optional(*before + *number) : std::nullopt;
+  }
+  if (!number.has_value() && !append) return false;
+  state_.SetNumber(name, number, value.FirstOffset(Offset()));
+  return true;
 }
 
 // NAME[subscript]=value, behind the sign, where it is an item of an array or the one behind its last. False: it is

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -57,7 +58,9 @@ class ShellScanner {
     bool append = false;
   };
   std::optional<Output> TakeOutput();
-  TracedText SettingsFileOf(const Output& output);  // its name; empty: of something else
+  std::optional<TracedText> TakeHereString();            // the text of the last <<< that was skipped
+  ShellWords SplitFields(const TracedText& text) const;  // at the separators of IFS
+  TracedText SettingsFileOf(const Output& output);       // its name; empty: of something else
 
   // The fields of the word at the current place, which unquoted values split; a stray parenthesis is skipped.
   ShellWords ReadWord();
@@ -70,6 +73,8 @@ class ShellScanner {
   // is no assignment, and nothing was read.
   std::string ReadAssignment();
   std::string AssignedName() const;  // of the assignment that stands here; "": none
+  bool AssignsArray() const;         // and its value is one in brackets
+  void SkipAssignment();
   void SkipAssignments();
   // The words of `[ ... ]` or `[[ ... ]]`, of which the first has been read, up to and with the closing one.
   std::vector<TestWord> ReadTest(absl::string_view closing);
@@ -92,6 +97,8 @@ class ShellScanner {
   ShellWords ReadBraceLists(size_t end);
   void ReadDoubleQuoted(Fields* fields);
   void ReadSingleQuoted(Fields* fields);
+  void ReadEscaped(Fields* fields);  // $'...'
+  bool SetInteger(const std::string& name, const TracedText& value, bool append);
   ShellWords ReadArray();
   bool SetItem(const std::string& name, const TracedText& subscript, bool append);
   size_t EndOfAssignedName() const;
@@ -119,6 +126,7 @@ class ShellScanner {
   std::vector<HereDocument> announced_;
   HereText here_document_;
   std::optional<Output> output_;
+  std::optional<std::pair<size_t, size_t>> here_string_;  // where its word begins and ends
 };
 
 }  // namespace flightplan

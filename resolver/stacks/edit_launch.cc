@@ -18,8 +18,34 @@
 namespace flightplan {
 namespace {
 
-// NAME=value where the script sets it last; else an export behind the script's first comments.
-std::string WithVariable(const std::string& text, const Assignment& assignment) {
+// Where NAME=`before` stands last beside other words: in front of a command, behind `env`, in a list. Nothing: nowhere,
+// or where it is not clear what takes its place.
+std::optional<TextEdit> AmongWords(const std::string& text, const Assignment& assignment, const std::string& before) {
+  const std::string written = absl::StrCat(assignment.env_var, "=", before);
+  const std::string value = assignment.value.is_none() ? "" : assignment.value.ToText();
+  if (before.empty() || ShellQuote(before) != before || ShellQuote(value) != value) return std::nullopt;
+  for (size_t at = text.rfind(written); at != std::string::npos; at = at == 0 ? at : text.rfind(written, at - 1)) {
+    const size_t line = text.rfind('\n', at) == std::string::npos ? 0 : text.rfind('\n', at) + 1;
+    const size_t end = at + written.size();
+    const bool begins = at == 0 || absl::StrContains(" \t\n;&({\"',", text[at - 1]);
+    const bool ends = end == text.size() || absl::StrContains(" \t\r\n;&|)}\"',", text[end]);
+    if (begins && ends && !absl::StrContains(absl::string_view(text).substr(line, at - line), '#')) {
+      if (!value.empty()) return TextEdit{at + assignment.env_var.size() + 1, end, value};
+      // A blank goes with it, where no flag is in front of it and words follow.
+      const absl::string_view front = absl::StripAsciiWhitespace(absl::string_view(text).substr(line, at - line));
+      const size_t word = front.find_last_of(" \t;&|(\"'") + 1;
+      const bool alone = front.substr(word) == "export" || absl::StartsWith(front.substr(word), "-");
+      if (alone || end == text.size() || text[end] != ' ' || text[end - written.size() - 1] == ',') return std::nullopt;
+      return TextEdit{at, end + 1, ""};
+    }
+    if (at == 0) break;
+  }
+  return std::nullopt;
+}
+
+// `before`: its value in the launch; empty: it has none. NAME=value where the script sets it last; else an export
+// behind the script's first comments.
+std::string WithVariable(const std::string& text, const Assignment& assignment, const std::string& before) {
   const std::string value = assignment.value.is_none() ? "" : ShellQuote(assignment.value.ToText());
   const std::string name = assignment.env_var + "=";
   const Lines lines(text);
@@ -37,6 +63,11 @@ std::string WithVariable(const std::string& text, const Assignment& assignment) 
     const size_t begin = static_cast<size_t>(line.data() - text.data());
     edit = assignment.value.is_none() ? TextEdit{at, lines.End(at), ""}
                                       : TextEdit{begin + name.size(), begin + line.size(), value};
+  }
+  // One that stands further down holds.
+  if (const std::optional<TextEdit> among = AmongWords(text, assignment, before);
+      among.has_value() && (!edit.has_value() || among->begin > edit->end)) {
+    edit = among;
   }
   if (!edit.has_value() && !assignment.value.is_none()) {
     edit = TextEdit{insert, insert, absl::StrCat("export ", name, value, "\n")};
@@ -89,7 +120,8 @@ EditedText EditArgumentFile(absl::string_view text, const WrittenLaunch& launch,
   out.text = Applied(edits, text);
   for (const Assignment& assignment : plan.unwritten) {
     if (shell && !assignment.env_var.empty()) {
-      out.text = WithVariable(out.text, assignment);
+      const auto before = env.vars.find(assignment.env_var);
+      out.text = WithVariable(out.text, assignment, before == env.vars.end() ? "" : before->second);
     } else {
       out.unwritten.push_back(assignment);
     }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 #include "resolver/shell/reader.h"
 #include "resolver/stacks/input_format.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
@@ -16,8 +18,9 @@ namespace {
 using K = Knob;
 
 std::string EditScript(const char* script, const Patch& patch, Patch* unwritten = nullptr) {
-  const Environment env;
+  Environment env;
   const ShellLaunch launch = ReadShellLaunch(script, {});
+  env.vars = launch.vars;
   const ParseResult parsed = ParseMegatronLm(launch.args, env);
   EditedText edited = EditArgumentFile(script, {launch.args, parsed.knobs}, patch, env, true);
   if (unwritten != nullptr) *unwritten = edited.unwritten;
@@ -140,6 +143,21 @@ TEST(EditScript, SetsVariables) {
       "#!/bin/bash\n#SBATCH -N 4\n\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun a.py --bf16\n");
   EXPECT_EQ(EditScript("#!/bin/bash\ntorchrun a.py --bf16\n", one),
             "#!/bin/bash\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun a.py --bf16\n");
+}
+
+// An export in front of it would lose.
+TEST(EditScript, SetsAVariableWhereTheLaunchHasIt) {
+  const Patch one = {{K{}, "CUDA_DEVICE_MAX_CONNECTIONS", Value("1")}};
+  for (const absl::string_view launcher :
+       {"CUDA_DEVICE_MAX_CONNECTIONS=$ torchrun", "env CUDA_DEVICE_MAX_CONNECTIONS=$ torchrun",
+        "srun --export=ALL,CUDA_DEVICE_MAX_CONNECTIONS=$ python", "mpirun -x CUDA_DEVICE_MAX_CONNECTIONS=$ python",
+        "docker run -e CUDA_DEVICE_MAX_CONNECTIONS=$ image torchrun"}) {
+    const auto script = [launcher](const char* value) {
+      return absl::StrCat("export CUDA_DEVICE_MAX_CONNECTIONS=4\n", absl::StrReplaceAll(launcher, {{"$", value}}),
+                          " a.py --bf16\n");
+    };
+    EXPECT_EQ(EditScript(script("8").c_str(), one), script("1"));
+  }
 }
 
 TEST(EditArguments, ReplacesAddsAndTakesAway) {

@@ -1,7 +1,7 @@
 // shell_check [--count N] [--seed S] [--first K] [--print] | --script FILE
 //
 // Our reading of launch scripts against bash's: each of N random scripts (shell_script.h) is run by bash with a
-// torchrun that only notes its words, and read by ReadShellLaunch. The words of the launch must be the same wherever
+// torchrun that only notes its words and its environment, and read by ReadShellLaunch. Both must be the same wherever
 // our reader says that it knows them. With --first from the K-th script on; with --print that script and both readings,
 // with --script a file and both. Exit status: 0 all agree, 1 some do not, or too many are not known, 2 misuse, 77 there
 // is no bash.
@@ -17,6 +17,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -31,10 +32,16 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+// The words of a launch behind the training script's name, and of its environment what the scripts may export.
+struct Started {
+  Words words;
+  EnvVars vars;
+};
+
 // Of the scripts at most this share may hold something that our reader does not claim to know.
 constexpr double kMostUnknown = 0.05;
 
-// A folder with what bash reads before each script: the launcher as a function that writes its words, each behind a
+// A folder with the programs that a script may start: the launcher writes its words and its environment, each behind a
 // NUL.
 class Bash {
  public:
@@ -42,13 +49,20 @@ class Bash {
     std::string folder = (std::filesystem::temp_directory_path() / "shell_check.XXXXXX").string();
     if (mkdtemp(folder.data()) == nullptr) std::exit(2);
     folder_ = folder;
-    std::ofstream(folder_ / "start.sh") << "torchrun() { printf '%s\\0' \"$@\" >" << (folder_ / "words") << "; }\n";
+    const std::filesystem::path programs = folder_ / "bin";
+    std::filesystem::create_directory(programs);
+    std::filesystem::create_symlink("/usr/bin/env", programs / "env");
+    std::filesystem::create_symlink("/bin/bash", programs / "bash");
+    std::ofstream(programs / "torchrun") << "#!/bin/bash\nprintf '%s\\0' \"$@\" >" << (folder_ / "words")
+                                         << "\n/usr/bin/env -0 >" << (folder_ / "vars") << "\n";
+    std::filesystem::permissions(programs / "torchrun", std::filesystem::perms::owner_all);
   }
   ~Bash() { std::filesystem::remove_all(folder_); }
 
-  // The words of the last launch, behind the training script's name; nothing: bash did not start one.
-  std::optional<Words> Launch(const std::string& script) const {
+  // The last launch; nothing: bash did not start one.
+  std::optional<Started> Launch(const std::string& script) const {
     std::filesystem::remove(folder_ / "words");
+    std::filesystem::remove(folder_ / "vars");
     std::ofstream(folder_ / "script.sh") << script;
     const pid_t child = fork();
     if (child == 0) {
@@ -58,8 +72,8 @@ class Bash {
       const rlimit seconds{1, 1}, bytes{rlim_t{1} << 29, rlim_t{1} << 29};
       if (setrlimit(RLIMIT_CPU, &seconds) != 0 || setrlimit(RLIMIT_AS, &bytes) != 0) _exit(126);
       // Alone: no variable of ours is one of the script's.
-      const std::string start = absl::StrCat("BASH_ENV=", (folder_ / "start.sh").string());
-      const char* const environment[] = {start.c_str(), "PATH=/nowhere", nullptr};
+      const std::string path = absl::StrCat("PATH=", (folder_ / "bin").string());
+      const char* const environment[] = {path.c_str(), nullptr};
       const char* const words[] = {"bash", "script.sh", nullptr};
       execve("/bin/bash", const_cast<char* const*>(words), const_cast<char* const*>(environment));
       _exit(127);
@@ -67,31 +81,47 @@ class Bash {
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return std::nullopt;
     if (WEXITSTATUS(status) == 127 && !std::filesystem::exists("/bin/bash")) std::exit(77);
-    std::ifstream file(folder_ / "words", std::ios::binary);
+    const std::optional<Words> words = Noted("words"), vars = Noted("vars");
+    if (!words.has_value() || !vars.has_value()) return std::nullopt;
+    const auto script_at = std::find(words->begin(), words->end(), "pretrain_gpt.py");
+    if (script_at == words->end()) return std::nullopt;
+    Started started{Words(script_at + 1, words->end()), {}};
+    for (const std::string& variable : *vars) {
+      const std::pair<std::string, std::string> halves = absl::StrSplit(variable, absl::MaxSplits('=', 1));
+      if (MayBeExported(halves.first)) started.vars.insert(halves);
+    }
+    return started;
+  }
+
+  static bool MayBeExported(const std::string& name) {
+    const std::vector<std::string>& names = ShellScript::Exported();
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+
+ private:
+  std::optional<Words> Noted(const char* name) const {
+    std::ifstream file(folder_ / name, std::ios::binary);
     if (!file) return std::nullopt;
     const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     Words words = absl::StrSplit(text, '\0');
     words.pop_back();  // each ends with a NUL
-    const auto script_at = std::find(words.begin(), words.end(), "pretrain_gpt.py");
-    if (script_at == words.end()) return std::nullopt;
-    return Words(script_at + 1, words.end());
+    return words;
   }
 
- private:
   std::filesystem::path folder_;
 };
 
 struct Reading {
-  Words words;
+  Started started;
   bool known = true;
   std::string notes;
 };
 
 Reading Read(const std::string& script) {
-  const ShellLaunch launch = ReadShellLaunch(script, {});
+  const ShellLaunch launch = ReadShellLaunch(script, {{"PATH", "/usr/bin"}});
   Reading reading;
   for (const Argument& arg : launch.args) {
-    reading.words.push_back(arg.text);
+    reading.started.words.push_back(arg.text);
     reading.known = reading.known && !arg.unknown;
   }
   for (const ParseFinding& entry : launch.findings) {
@@ -99,21 +129,25 @@ Reading Read(const std::string& script) {
     reading.known = reading.known && judged && entry.finding.severity != Severity::kError;
     if (!judged) absl::StrAppend(&reading.notes, "not judged: ", entry.finding.seen, ": ", entry.finding.needs, "\n");
   }
-  reading.known = reading.known && !launch.script.empty();
+  for (const auto& [name, value] : launch.vars) {
+    if (Bash::MayBeExported(name)) reading.started.vars.emplace(name, value);
+  }
+  reading.known = reading.known && !launch.script.empty() && launch.unknown_vars.empty() && !launch.vars_elsewhere;
   return reading;
 }
 
-std::string Shown(const Words& words) {
+std::string Shown(const Started& started) {
   std::string text;
-  for (const std::string& word : words) absl::StrAppend(&text, " [", absl::CEscape(word), "]");
+  for (const auto& [name, value] : started.vars) absl::StrAppend(&text, " ", name, "=", absl::CEscape(value));
+  for (const std::string& word : started.words) absl::StrAppend(&text, " [", absl::CEscape(word), "]");
   return text;
 }
 
 void Print(const Bash& bash, const std::string& script) {
   const Reading ours = Read(script);
-  const std::optional<Words> theirs = bash.Launch(script);
+  const std::optional<Started> theirs = bash.Launch(script);
   std::printf("%s\n%sours%s %s\nbash%s\n", script.c_str(), ours.notes.c_str(), ours.known ? "" : " (not known)",
-              Shown(ours.words).c_str(), theirs.has_value() ? Shown(*theirs).c_str() : " starts nothing");
+              Shown(ours.started).c_str(), theirs.has_value() ? Shown(*theirs).c_str() : " starts nothing");
 }
 
 int Main(int argc, char** argv) {
@@ -132,16 +166,16 @@ int Main(int argc, char** argv) {
   for (int64_t n = options.first; n < options.first + (options.print ? 1 : options.count); ++n) {
     const std::string script = ShellScript(options.seed * 1'000'003 + static_cast<uint64_t>(n)).Write();
     const Reading ours = Read(script);
-    const std::optional<Words> theirs = bash.Launch(script);
+    const std::optional<Started> theirs = bash.Launch(script);
     if (options.print) Print(bash, script);
     if (!theirs.has_value()) continue;  // a fault of the script, such as a division by zero
     ++compared;
     if (!ours.known) {
       ++unknown;
-    } else if (ours.words != *theirs) {
+    } else if (ours.started.words != theirs->words || ours.started.vars != theirs->vars) {
       if (++differ <= 10) {
         std::printf("DIFFERS script %lld of seed %llu\n  ours%s\n  bash%s\n", static_cast<long long>(n),
-                    static_cast<unsigned long long>(options.seed), Shown(ours.words).c_str(), Shown(*theirs).c_str());
+                    static_cast<unsigned long long>(options.seed), Shown(ours.started).c_str(), Shown(*theirs).c_str());
       }
     }
   }

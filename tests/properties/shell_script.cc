@@ -1,6 +1,7 @@
 #include "tests/properties/shell_script.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace flightplan::properties {
 namespace {
@@ -181,6 +182,103 @@ std::string ShellScript::Assignment() {
   }
 }
 
+const std::vector<std::string>& ShellScript::Exported() {
+  static const auto* const kExported = new std::vector<std::string>{"CUDA_A", "NCCL_B", "NVTE_C", "TP", "name"};
+  return *kExported;
+}
+
+std::string ShellScript::Setting() {
+  static const auto* const kValues =
+      new std::vector<std::string>{"1", "0", "", "a,b", "\"x y\"", "$TP", "\"${n}\"", "$'q\\x41'"};
+  return StrCat(Any(Exported()), "=", Any(*kValues));
+}
+
+std::string ShellScript::Environment() {
+  const std::string& name = Any(Exported());
+  switch (Below(22)) {
+    case 0:
+    case 1:
+      return StrCat("export ", Setting());
+    case 2:
+      return StrCat("export ", name, " ", Setting());
+    case 3:
+      return StrCat("export -n ", name);
+    case 4:
+      return StrCat("unset ", Chance(3) ? "-v " : "", name);
+    case 5:
+      return StrCat("declare -x ", Setting());
+    case 6:
+      return StrCat("typeset +x ", name);
+    case 7:
+      return StrCat("set -a; ", Setting(), "; set +a");
+    case 8:
+      return StrCat("set -o allexport; ", Setting(), "; set +o allexport; ", Setting());
+    case 9:
+      return StrCat("( export ", Setting(), "; unset ", name, " )");
+    case 10:
+      return StrCat(Setting(), " true");
+    case 11:
+      return StrCat(Chance(2) ? "export " : "", Setting(), " | true");
+    case 12:
+      return StrCat("export ", Setting(), " & wait");
+    case 13:
+      return StrCat("true | export ", Setting());
+    case 14:
+      return StrCat("for v in ", name, "=1 NVTE_C=2; do export \"$v\"; done");
+    case 15:
+      return StrCat("declare -i m=", Below(9), "; m+=", Below(9), "; export ", name, "=$m");
+    case 16:
+      return StrCat("export $(echo ", name, "=", Literal(), ")");
+    case 17:
+      return StrCat("eval 'export ", name, "=", Below(9), "'");
+    case 18:
+      if (Chance(2)) return StrCat("g() { list+=(\"$", name, "\"); }; ", Setting(), " g");
+      return StrCat("g() { local ", Chance(2) ? "-x " : "", Setting(), "; export NVTE_C=5; ", Assignment(), "; }; g");
+    case 19:
+      return StrCat("IFS=", Chance(2) ? "," : "':,'", "; ARGS+=($", name, "); ",
+                    Chance(2) ? "unset IFS" : "IFS=$' \\t\\n'");
+    case 20:
+      return Chance(4) ? "mapfile -t list < /dev/null"
+                       : StrCat("IFS=, read -r -a list <<< \"", Chance(2) ? Literal() : Reference(), ",b\"");
+    default:
+      return StrCat("{ ", Setting(), "; export ", name, "; }", Chance(3) ? " | true" : "");
+  }
+}
+
+std::string ShellScript::Launch() {
+  std::string launch = "torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 4";
+  for (size_t left = 1 + Below(3); left > 0; --left)
+    launch += Chance(3) ? StrCat(" \\\n  ", Word()) : StrCat(" ", Word());
+  static const auto* const kInner = new std::vector<std::string>{
+      "torchrun --nproc-per-node 8 pretrain_gpt.py --lr $TP $CUDA_A \"$NCCL_B\"",
+      "TP=9; torchrun a pretrain_gpt.py $TP", "unset CUDA_A; export NCCL_B=7; torchrun b pretrain_gpt.py --lr 1"};
+  switch (Below(14)) {
+    case 0:
+    case 1:
+      return StrCat(Setting(), " ", launch);
+    case 2:
+      return StrCat("env ", Setting(), " ", launch);
+    case 3:
+      return StrCat("env -u ", Any(Exported()), " ", Setting(), " ", launch);
+    case 4:
+      return StrCat("env -i PATH=\"$PATH\" ", Setting(), " ", launch);
+    case 5:
+      return StrCat(Chance(6) ? "" : "export CUDA_A NCCL_B TP; ", "bash -c '", Any(*kInner), "'");
+    case 6:
+      return StrCat(Setting(), " bash -c \"", absl::StrReplaceAll(Any(*kInner), {{"\"", "\\\""}}), "\"");
+    case 7:
+      return StrCat(launch, " | true");
+    case 8:
+      return StrCat(launch, " & wait");
+    case 9:
+      return StrCat("( ", Environment(), "; ", launch, " )");
+    case 10:
+      return StrCat("exec ", launch);
+    default:
+      return launch;
+  }
+}
+
 void ShellScript::Block(int depth) {
   ++indent_;
   for (size_t left = 1 + Below(2); left > 0; --left) Statement(depth + 1);
@@ -188,7 +286,7 @@ void ShellScript::Block(int depth) {
 }
 
 void ShellScript::Statement(int depth) {
-  const size_t kind = depth >= kMostDepth ? 0 : Below(16);
+  const size_t kind = depth >= kMostDepth ? 0 : Below(20);
   switch (kind) {
     case 0:
     case 1:
@@ -273,6 +371,11 @@ void ShellScript::Statement(int depth) {
     }
     case 14:
       return Line(StrCat(Condition(), Chance(2) ? " && " : " || ", Assignment()));
+    case 15:
+    case 16:
+    case 17:
+    case 18:
+      return Line(Environment());
     default:
       return Line(StrCat("set -- ", Word(), " ", Literal(), "; ", Any(Arrays()), "+=(\"$2\" \"$#\")"));
   }
@@ -281,15 +384,15 @@ void ShellScript::Statement(int depth) {
 std::string ShellScript::Write() {
   out_ = "#!/bin/bash\n";
   for (const std::string& name : Names()) Line(StrCat(name, "=", name == "n" ? StrCat(Below(9)) : Literal()));
+  for (const std::string& name : Exported()) {
+    if (!Chance(16)) Line(StrCat(Chance(3) ? "export " : "", name, "=", Literal()));
+  }
   for (const std::string& array : Arrays()) {
     const bool empty = array == kGrowing && Chance(3);
     Line(empty ? StrCat(array, "=()") : StrCat(array, "=(", Literal(), " ", Literal(), ")"));
   }
   for (size_t left = 2 + Below(8); left > 0; --left) Statement(0);
-  std::string launch = "torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 4";
-  for (size_t left = 1 + Below(3); left > 0; --left)
-    launch += Chance(3) ? StrCat(" \\\n  ", Word()) : StrCat(" ", Word());
-  Line(launch);
+  Line(Launch());
   return out_;
 }
 

@@ -1,5 +1,5 @@
-// Random launch scripts for bash and for our reader of it: variables, arrays, expansions, conditions, loops, functions.
-// Nothing in one does more than set variables and start the launcher.
+// Random launch scripts for bash and for our reader of it: variables, arrays, expansions, conditions, loops, functions,
+// and what of them processes get. Nothing in one does more than set variables and start the launcher.
 #pragma once
 
 #include <random>
@@ -10,6 +10,9 @@ namespace flightplan::properties {
 
 class ShellScript {
  public:
+  // Variables that the scripts export.
+  static const std::vector<std::string>& Exported();
+
   explicit ShellScript(uint64_t seed) : random_(seed) {}
   std::string Write();
 
@@ -30,6 +33,9 @@ class ShellScript {
   std::string Arithmetic(int depth);
   std::string Condition();
   std::string Assignment();
+  std::string Setting();      // NAME=value for the environment
+  std::string Environment();  // a command that changes it, or only seems to
+  std::string Launch();
   void Statement(int depth);
   void Block(int depth);
   void Line(const std::string& text) { out_ += std::string(2 * indent_, ' ') + text + "\n"; }

@@ -66,6 +66,13 @@ const Rule kRules[] = {
      .source = "Megatron-LM:megatron/training/arguments.py:117",
      .when = FoundByReader,
      .needs = "this part of the input would have to be executed to be known"},
+    {.id = "input.other-launches",
+     .area = "cli",
+     .kind = Kind::kWarning,
+     .at = {Phase::kParse, 4},
+     .source = "Megatron-LM:megatron/training/arguments.py:117",
+     .when = FoundByReader,
+     .needs = "of a script that launches several trainings the last is judged"},
 };
 
 }  // namespace
