@@ -1,7 +1,8 @@
-// repair_check [--allow-convergence] [--min SHARE] FILE.jsonl[.gz] ...    a flag holds for the files behind it
+// repair_check [--allow-convergence] [--min COUNT] FILE.jsonl[.gz] ...    a flag holds for the files behind it
 //
 // Repairs every golden case that our rules refuse, and judges what comes out again. Prints how many have no error left,
-// how many of those needed the search, and the rules that stay most often. Exit status: 1 below --min, 2 misuse.
+// how many of those needed the search, and the rules that stay most often. Exit status: 1 where fewer than --min are
+// repaired, 2 misuse.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -55,7 +56,7 @@ absl::Status CheckFile(const std::string& path, const RepairOptions& options, To
 
 int Main(const std::vector<std::string>& args) {
   RepairOptions options;
-  double min = 0;
+  int min = 0;
   bool failed = false;
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i] == "--allow-convergence") {
@@ -63,7 +64,7 @@ int Main(const std::vector<std::string>& args) {
       continue;
     }
     if (args[i] == "--min" && i + 1 < args.size()) {
-      min = std::strtod(args[++i].c_str(), nullptr);
+      min = std::atoi(args[++i].c_str());
       continue;
     }
     Totals totals;
@@ -79,7 +80,7 @@ int Main(const std::vector<std::string>& args) {
     std::stable_sort(left.begin(), left.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
     for (size_t k = 0; k < left.size() && k < 10; ++k)
       std::printf("  %5d  %s\n", left[k].second, left[k].first.c_str());
-    failed = failed || share < min || totals.touched > 0;
+    failed = failed || totals.repaired < min || totals.touched > 0;
   }
   return failed ? 1 : 0;
 }

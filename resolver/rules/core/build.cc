@@ -92,6 +92,13 @@ bool TorchNormRefuses(F f) {
          f.on(K::memory_efficient_layer_norm);
 }
 
+// Of one expert a softmax is taken before it is chosen: behind, it would be 1 whatever the router says.
+std::vector<Patch> FewerExpertsPerToken(F f) {
+  Patch patch = {Assign(K::moe_router_topk, f.num(K::num_moe_experts))};
+  if (f.num(K::num_moe_experts) == 1) patch.push_back(Assign(K::moe_router_pre_softmax, true));
+  return {patch};
+}
+
 const Rule kRules[] = {
     {.id = "build.experts-divisible-by-ep",
      .area = "divisibility",
@@ -268,6 +275,15 @@ const Rule kRules[] = {
          },
      .needs = "sinkhorn balancing does not support an auxiliary loss",
      .fixes = {{{K::moe_aux_loss_coeff, 0}}}},
+    // At the first step: torch.topk finds no k-th of fewer.
+    {.id = "build.router-topk-experts",
+     .area = "router",
+     .at = {Phase::kBuild, 308},
+     .source = "Megatron-LM:megatron/core/transformer/moe/moe_utils.py:1007",
+     .reads = {K::moe_router_topk, K::num_moe_experts},
+     .when = [](F f) { return Moe(f) && f.num(K::moe_router_topk) > f.num(K::num_moe_experts); },
+     .needs = "a token goes to at most as many experts as there are",
+     .fix = FewerExpertsPerToken},
     {.id = "build.quantile-balancing-limits",
      .area = "router",
      .at = {Phase::kBuild, 327},
