@@ -189,6 +189,20 @@ class Writer {
       PutTwin(K::rope_scaling, Value(true));
     }
     if (scaled && cli_) YarnOnCommandLine();
+    if (cli_) InterpolationOnCommandLine();
+  }
+
+  // An integer there.
+  void InterpolationOnCommandLine() {
+    for (const auto& [knob, value] : m_.knobs) {
+      if (knob != K::seq_len_interpolation_factor || !value.is_number()) continue;
+      const double factor = value.real();
+      if (factor == std::floor(factor) && std::abs(factor) < 1e15) {
+        Put(K::rotary_seq_len_interpolation_factor, Value(static_cast<int64_t>(factor)));
+      } else {
+        absent_.push_back(knob);
+      }
+    }
   }
 
   // The command line has one spelling for what the classes keep apart.
@@ -279,6 +293,8 @@ std::vector<std::string> BeyondMegatronCore(const ModelSpec& m, bool cli) {
   const ActivationNames* names = FindActivation(m.activation);
   if (names != nullptr && cli && !names->flag.has_value()) {
     missing.push_back(absl::StrCat("the activation ", m.activation));
+  } else if (names != nullptr && cli && m.gated_linear_unit && !names->gated) {
+    missing.push_back(absl::StrCat("a gate before the activation ", m.activation));
   }
   need(cli && m.query_pre_attn_scalar.has_value(), "its own softmax scale");
   return missing;

@@ -27,10 +27,16 @@ Value Pattern(int64_t layers, Pred on) {
   return Flags(flags);
 }
 
+// How many shared experts there are. null is none; a file that leaves the key out means what its class has by itself.
+absl::StatusOr<int64_t> SharedCount(HfReader& r, absl::string_view path, int64_t fallback) {
+  const rapidjson::Value* node = r.Find(path);
+  return r.Int(path, node == nullptr ? fallback : 0, 0, 1024);
+}
+
 absl::Status SetSharedExperts(HfReader& r, absl::string_view width_path, absl::string_view count_path,
                               int64_t fallback_count) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t width, r.Int(width_path, 0, 0, kMaxSize));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t count, r.Int(count_path, fallback_count, 0, 1024));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t count, SharedCount(r, count_path, fallback_count));
   if (width * count == 0) return absl::OkStatus();
   return r.Set("moe_shared_expert_intermediate_size", Value(width * count), count_path);
 }
@@ -38,86 +44,6 @@ absl::Status SetSharedExperts(HfReader& r, absl::string_view width_path, absl::s
 }  // namespace
 
 namespace hf {
-
-absl::Status Activation(HfReader& r) {
-  absl::string_view path = "hidden_act";
-  for (absl::string_view other : {"hidden_activation", "mlp_hidden_act", "ffn_config.ffn_act_fn.name"}) {
-    if (!r.Has(path)) path = other;
-  }
-  FLIGHTPLAN_ASSIGN_OR_RETURN(std::string name, r.Text(path, "silu"));
-  struct Known {
-    absl::string_view name;
-    absl::string_view activation;
-    bool gated;
-  };
-  static constexpr Known kKnown[] = {
-      {"silu", "swiglu", true},          {"swish", "swiglu", true},        {"situ", "situ_glu", true},
-      {"swigluoai", "swiglu_oai", true}, {"gelu", "gelu", false},          {"gelu_pytorch_tanh", "geglu_tanh", true},
-      {"fast_gelu", "geglu_tanh", true}, {"relu2", "squared_relu", false}, {"squared_relu", "squared_relu", false},
-      {"relu", "relu", false},
-  };
-  for (const Known& known : kKnown) {
-    if (known.name != name) continue;
-    r.model().activation = std::string(known.activation);
-    r.model().gated_linear_unit = known.gated;
-    return absl::OkStatus();
-  }
-  std::vector<absl::string_view> names;
-  for (const Known& known : kKnown) names.push_back(known.name);
-  return r.Error(path, absl::StrCat("is '", Utf8Prefix(name, 60), "'; needs one of ", absl::StrJoin(names, ", ")));
-}
-
-absl::Status RopeScaling(HfReader& r) {
-  const absl::string_view type_path = r.Has("rope_scaling.rope_type") ? "rope_scaling.rope_type" : "rope_scaling.type";
-  FLIGHTPLAN_ASSIGN_OR_RETURN(std::string type, r.Text(type_path, "default"));
-  if (type == "default") return absl::OkStatus();
-  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("rope_scaling_type", Value(type), type_path));
-  if (type == "llama3") {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(double factor, r.Real("rope_scaling.factor", 8.0));
-    return r.Set("rope_scaling_factor", Value(factor), "rope_scaling.factor");
-  }
-  if (type == "linear") {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(double factor, r.Real("rope_scaling.factor", 1.0));
-    return r.Set("seq_len_interpolation_factor", Value(factor), "rope_scaling.factor");
-  }
-  if (type != "yarn") return absl::OkStatus();
-  // The MLA classes take the settings under their own names, other attention under yarn_*.
-  const bool latent = r.Has("kv_lora_rank") || r.Has("o_lora_rank");
-  struct Setting {
-    absl::string_view key;
-    absl::string_view mla;
-    absl::string_view other;
-    bool integer;
-  };
-  static constexpr Setting kSettings[] = {
-      {"factor", "rotary_scaling_factor", "yarn_rotary_scaling_factor", false},
-      {"original_max_position_embeddings", "original_max_position_embeddings", "yarn_original_max_position_embeddings",
-       true},
-      {"beta_fast", "beta_fast", "yarn_beta_fast", true},
-      {"beta_slow", "beta_slow", "yarn_beta_slow", true},
-      {"mscale", "mscale", "yarn_mscale", false},
-      {"mscale_all_dim", "mscale_all_dim", "yarn_mscale_all_dim", false},
-  };
-  for (const Setting& setting : kSettings) {
-    const std::string path = absl::StrCat("rope_scaling.", setting.key);
-    if (!r.Has(path)) continue;
-    FLIGHTPLAN_ASSIGN_OR_RETURN(double number, r.Real(path, 0));
-    const bool as_integer = setting.integer && latent && number == std::floor(number) && std::abs(number) < 1e15;
-    const Value value = as_integer || setting.key == "original_max_position_embeddings"
-                            ? Value(static_cast<int64_t>(number))
-                            : Value(number);
-    FLIGHTPLAN_RETURN_IF_ERROR(r.Set(latent ? setting.mla : setting.other, value, path));
-  }
-  return absl::OkStatus();
-}
-
-// The largest power of two, at most 128, that divides the vocabulary.
-absl::Status VocabularyDivisor(HfReader& r) {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t vocabulary, r.RequiredInt("vocab_size", 1, int64_t{1} << 26));
-  int64_t divisor = 128;
-  while (vocabulary % divisor != 0) divisor /= 2;
-  return r.Set("make_vocab_size_divisible_by", Value(divisor), "vocab_size");
-}
 
 // Multi-latent attention: one KV group per head, norms on the latents; head_dim of such files means something else.
 absl::Status Latent(HfReader& r) {
@@ -148,7 +74,14 @@ absl::Status FirstLayersDense(HfReader& r) {
   if (dense > m.num_layers) {
     return r.Error("first_k_dense_replace", absl::StrCat("is ", dense, "; needs at most ", m.num_layers, " layers"));
   }
-  return r.Set("moe_layer_freq", Pattern(m.num_layers, [&](int64_t i) { return i >= dense; }), "first_k_dense_replace");
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t step, r.Int("moe_layer_freq", 1, 1, kMaxLayers));
+  if (step > 1) {
+    r.Note(absl::StrCat("its moe_layer_freq of ", step, " puts experts into each layer behind the first ", dense,
+                        " whose number divides by ", step, ", as DeepSeek's own code does; Megatron-Bridge's converter",
+                        " does not read it and makes them in all of these layers"));
+  }
+  return r.Set("moe_layer_freq", Pattern(m.num_layers, [&](int64_t i) { return i >= dense && i % step == 0; }),
+               step > 1 ? "moe_layer_freq" : "first_k_dense_replace");
 }
 
 absl::Status SharedExperts(HfReader& r) { return SetSharedExperts(r, "moe_intermediate_size", "n_shared_experts", 1); }
@@ -280,7 +213,7 @@ absl::Status Ernie(HfReader& r) {
   const ModelSpec& m = r.model();
   FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t experts, FirstInt(r, "moe_num_experts", 64));
   FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t width, FirstInt(r, "moe_intermediate_size", m.ffn_hidden_size.value_or(5120)));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t shared, r.Int("moe_num_shared_experts", 2, 0, 1024));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t shared, SharedCount(r, "moe_num_shared_experts", 2));
   FLIGHTPLAN_RETURN_IF_ERROR(r.Set("num_moe_experts", Value(experts), "moe_num_experts"));
   FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_ffn_hidden_size", Value(width), "moe_intermediate_size"));
   if (shared > 0) {

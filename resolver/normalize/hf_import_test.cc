@@ -192,6 +192,86 @@ TEST(HfImport, SaysWhatAUserShouldKnow) {
   EXPECT_TRUE(notes.empty());
 }
 
+// A published Llama with `fields` in place of its own.
+std::string Llama(absl::string_view fields) {
+  return absl::StrCat(R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "num_hidden_layers": 4,
+    "hidden_size": 64, "num_attention_heads": 8, "intermediate_size": 256, "vocab_size": 1000,
+    "max_position_embeddings": 2048)",
+                      fields, "}");
+}
+
+Value KnobOf(const ModelSpec& model, Knob knob) {
+  for (const auto& [name, value] : model.knobs) {
+    if (name == knob) return value;
+  }
+  return Value();
+}
+
+TEST(HfImport, AnActivationLeavesTheGateOfItsClass) {
+  for (const auto& [name, activation] : {std::pair("silu", "swiglu"), std::pair("gelu", "geglu"),
+                                         std::pair("relu2", "squared_relu"), std::pair("relu", "relu")}) {
+    const absl::StatusOr<ModelSpec> model = ImportHfConfig(Llama(absl::StrCat(R"(, "hidden_act": ")", name, "\"")));
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_EQ(model->activation, activation);
+    EXPECT_TRUE(model->gated_linear_unit) << name;
+  }
+  EXPECT_FALSE(ImportHfConfig(ReadFile("nemotron-h-56b"))->gated_linear_unit);
+}
+
+TEST(HfImport, RotaryScalingIsCarriedOrSaid) {
+  const auto scaled = [](absl::string_view settings, std::vector<std::string>* notes) {
+    return *ImportHfConfig(Llama(absl::StrCat(R"(, "rope_scaling": {)", settings, "}")), notes);
+  };
+  std::vector<std::string> notes;
+  // What the file leaves out is as transformers takes it.
+  ModelSpec model = scaled(R"("rope_type": "yarn", "factor": 4)", &notes);
+  EXPECT_EQ(KnobOf(model, Knob::yarn_rotary_scaling_factor), Value(4));
+  EXPECT_EQ(KnobOf(model, Knob::yarn_original_max_position_embeddings), Value(2048));
+  EXPECT_EQ(KnobOf(model, Knob::yarn_beta_fast), Value(32.0));
+  EXPECT_EQ(KnobOf(model, Knob::yarn_beta_slow), Value(1.0));
+  EXPECT_EQ(KnobOf(model, Knob::yarn_correction_range_round_to_int), Value(true));
+  model = scaled(R"("rope_type": "linear", "factor": 2.0)", &notes);
+  EXPECT_EQ(KnobOf(model, Knob::seq_len_interpolation_factor), Value(2.0));
+  EXPECT_TRUE(notes.empty());
+  scaled(R"("rope_type": "longrope", "factor": 2.0)", &notes);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("'longrope' is not carried over"), std::string::npos) << notes[0];
+  scaled(R"("rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 4096)", &notes);
+  ASSERT_EQ(notes.size(), 2u);
+  EXPECT_NE(notes[1].find("of 4096 is not carried over"), std::string::npos) << notes[1];
+  // Newer files have the settings beside the base.
+  const ModelSpec newer = *ImportHfConfig(Llama(R"(, "rope_parameters": {"rope_type": "yarn", "factor": 4})"));
+  EXPECT_EQ(newer.rope_scaling_type, "yarn");
+  EXPECT_EQ(Fault(Llama(R"(, "rope_scaling": {"type": "linear"})")), "$.rope_scaling.factor: is missing");
+  EXPECT_EQ(Fault(Llama(R"(, "rope_scaling": {"type": "yarn"})")), "$.rope_scaling.factor: is missing");
+}
+
+// A published DeepSeek-V3 with one value in place of its own: the first of two keys counts.
+std::string DeepSeek(absl::string_view field) {
+  std::string json = ReadFile("deepseek-v3");
+  json.replace(json.find('{'), 1, absl::StrCat("{", field, ", "));
+  return json;
+}
+
+TEST(HfImport, DeepSeekTakesItsExpertsFromTheFile) {
+  std::vector<std::string> notes;
+  EXPECT_EQ(ImportHfConfig(DeepSeek(R"("n_shared_experts": null)"))->moe_shared_expert_intermediate_size, std::nullopt);
+  EXPECT_EQ(ImportHfConfig(DeepSeek(R"("n_shared_experts": 2)"))->moe_shared_expert_intermediate_size, 4096);
+  const ModelSpec sparse = *ImportHfConfig(DeepSeek(R"("moe_layer_freq": 2)"), &notes);
+  EXPECT_EQ(std::count(sparse.moe_layer_freq.begin(), sparse.moe_layer_freq.end(), 1), 29);  // 4, 6 ... 60
+  EXPECT_EQ(sparse.first_k_dense, 4);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("moe_layer_freq of 2"), std::string::npos) << notes[0];
+}
+
+TEST(HfImport, LatentAttentionScalesByYarnAlone) {
+  std::vector<std::string> notes;
+  const ModelSpec model = *ImportHfConfig(DeepSeek(R"("rope_scaling": {"type": "linear", "factor": 4})"), &notes);
+  EXPECT_EQ(KnobOf(model, Knob::rotary_scaling_factor), Value(1.0));  // 40 by default
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("'linear' is not carried over"), std::string::npos) << notes[0];
+}
+
 // Layers of two shapes of heads: counted as one shape, and said how far off that is. The sizes are those published.
 std::string Repeated(absl::string_view cycle, int times) {
   std::vector<absl::string_view> all(static_cast<size_t>(times), cycle);

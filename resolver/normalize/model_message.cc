@@ -45,6 +45,11 @@ bool IsCataloguesOwn(absl::string_view name) {
   return absl::StartsWith(name, "published_");
 }
 
+// Whether an MLP of this activation has a gate when nothing is said of one.
+bool UsuallyGated(absl::string_view activation) {
+  return activation != "squared_relu" && activation != "gelu" && activation != "relu";
+}
+
 // In the table's order: sizes stand before the patterns that they are the length of.
 const std::vector<Route>& Routes() {
   static const auto* const kRoutes = [] {
@@ -171,7 +176,7 @@ class Reader {
     if (m.name.empty()) m.name = "unnamed";
     if (m.num_query_groups == 0) m.num_query_groups = m.num_attention_heads;
     if (!message_.extra_fields().contains("gated_linear_unit")) {
-      m.gated_linear_unit = m.activation != "squared_relu" && m.activation != "gelu" && m.activation != "relu";
+      m.gated_linear_unit = UsuallyGated(m.activation);
     }
     if (message_.attention().empty() && m.kv_lora_rank.has_value()) m.attention = "mla";
     if (!m.is_mla() && !m.kv_channels.has_value() && m.num_attention_heads > 0 &&
@@ -214,7 +219,8 @@ void ModelToMessage(const ModelSpec& model, v1::ModelSpec* message) {
       SetOwn(route.own, Shown(value), message);
     } else if (route.number) {
       (*message->mutable_extra_dimensions())[name] = value.real();
-    } else if (value != GetField(*route.field, *kStandard)) {
+    } else if (value != GetField(*route.field, *kStandard) ||
+               (name == "gated_linear_unit" && model.gated_linear_unit != UsuallyGated(model.activation))) {
       ValueToMessage(Shown(value), &(*message->mutable_extra_fields())[name]);
     }
   }
