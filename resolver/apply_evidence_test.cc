@@ -254,6 +254,37 @@ TEST(Evidence, AMeasuredPeakDecidesWhetherMemoryIsTheNextWall) {
   EXPECT_EQ(FindingOf(Resolve(Snapshot({})), "evidence.memory-measured"), nullptr);
 }
 
+TEST(Evidence, AStepThatNoGpuComputesIsLeftOut) {
+  const auto asked = [](double us) {
+    v1::ResolveConfigRequest question = Question();
+    question.mutable_profile()->set_step_time_us(us);
+    v1::ResolveConfigResponse response;
+    EXPECT_TRUE(TestResolver().ResolveConfig(question, &response, Snapshot({})).ok());
+    return response;
+  };
+  const v1::ResolveConfigResponse open = Resolve(Snapshot({}));
+  const double forecast = open.estimate().step_time_us().value();
+  const v1::ResolveConfigResponse wrong = asked(1000), right = asked(0.9 * forecast);
+  const v1::Finding* finding = FindingOf(wrong, "evidence.step-beyond-peak");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->seen().rfind("profile.step_time_us (--profile-step-ms) is 1 ms", 0), 0u) << finding->seen();
+  EXPECT_EQ(wrong.estimate().step_time_us().value(), forecast);
+  EXPECT_LT(wrong.estimate().mfu_ratio(), 1);
+  EXPECT_EQ(FindingOf(right, "evidence.step-beyond-peak"), nullptr);
+  EXPECT_NEAR(right.estimate().step_time_us().value() / forecast, 0.9, 1e-6);
+}
+
+TEST(Evidence, APeakAboveTheCardIsRefused) {
+  v1::ResolveConfigRequest question = Question();
+  question.mutable_profile()->set_memory_high_water_bytes(int64_t{500} << 30);
+  v1::ResolveConfigResponse response;
+  const absl::Status status = TestResolver().ResolveConfig(question, &response, Snapshot({}));
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("profile.memory_high_water_bytes: is 500 GiB; one h100-sxm has 79"),
+            absl::string_view::npos)
+      << status;
+}
+
 TEST(Evidence, AMatchedPairSettlesWhatNeededAnAb) {
   const v1::ResolveConfigResponse open = Resolve(Snapshot({}));
   const v1::Decision* undecided = DecisionOf(open, "delay_wgrad_compute");

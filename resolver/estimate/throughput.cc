@@ -32,7 +32,20 @@ std::array<CommunicationPath, 5> PathsOf(const StepForecast& forecast, const Ste
   return paths;
 }
 
+// Microseconds of one FLOP at the peak. A GPU without units for the precision computes in bf16.
+double PeakUs(const StepModel& model, const Candidate& candidate) {
+  const double own = model.rates().peak_us[static_cast<size_t>(candidate.precision)];
+  return own > 0 ? own : model.rates().peak_us[0];
+}
+
 }  // namespace
+
+double LeastStepUs(const StepModel& model, const Candidate& candidate) {
+  if (candidate.gpus <= 0) return 0;
+  const double tokens = static_cast<double>(candidate.global_batch_size) * static_cast<double>(candidate.seq_length);
+  return FlopsPerToken(WorkOf(model.shape()), 0) * tokens * PeakUs(model, candidate) /
+         static_cast<double>(candidate.gpus);
+}
 
 double LoggedFlopsPerToken(const ModelShape& shape, Target target, double seq_length) {
   ModelShape logged = shape;
@@ -57,9 +70,7 @@ Throughput ThroughputOf(const StepModel& model, const Candidate& candidate, Targ
   out.tokens_per_second = tokens / seconds;
   out.tokens_per_second_per_gpu = out.tokens_per_second / gpus;
   out.flops_per_second_per_gpu = out.step_flops / seconds / gpus;
-  // A GPU without units for the precision computes in bf16.
-  const double own = model.rates().peak_us[static_cast<size_t>(candidate.precision)];
-  const double peak_us = own > 0 ? own : model.rates().peak_us[0];
+  const double peak_us = PeakUs(model, candidate);
   if (peak_us <= 0) return out;
   out.peak_flops_per_second = kMicro / peak_us;
   out.mfu = out.flops_per_second_per_gpu / out.peak_flops_per_second;

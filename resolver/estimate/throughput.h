@@ -33,6 +33,10 @@ struct Throughput {
 Throughput ThroughputOf(const StepModel& model, const Candidate& candidate, Target target, const StepForecast& forecast,
                         const StepOutlook& outlook);
 
+// Below what no step ends, in microseconds: the matrix products with weights, forward and backward, at the peak of all
+// GPUs. Attention is left out, since packed sequences may have next to none. 0: no peak is published.
+double LeastStepUs(const StepModel& model, const Candidate& candidate);
+
 // Model FLOPs of one token, forward and backward, as the stack's own throughput log counts them:
 // Megatron-LM's num_floating_point_operations charges full causal attention to layers with a window
 // (NVIDIA/Megatron-LM@d98e8a64dd megatron/training/training.py:802), Megatron-Bridge's clips it

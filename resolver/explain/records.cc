@@ -234,6 +234,10 @@ constexpr Record kRecords[] = {
      "without a profile of these GPUs the rates are those of a profile that was recorded on another GPU of the type, "
      "each with a wider error: flightplan probe measures yours",
      "resolver/catalog/profiles"},
+    {"evidence.step-beyond-peak", "evidence", "warning", "estimate", Verdict::kAdvice, "",
+     "a measured step takes at least as long as its matrix multiplications at the peak of all GPUs; one below it is in "
+     "another unit or of another run, and is left out",
+     "the profile that was sent with the question"},
     {"evidence.step-calibrated", "evidence", "info", "estimate", Verdict::kAdvice, "",
      "the step time is moved by what runs on this GPU system reported; they are named", "reported runs"},
     {"evidence.store-down", "evidence", "warning", "estimate", Verdict::kAdvice, "",

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/bytes.h"
 #include "resolver/normalize/message_enum.h"
 #include "resolver/plan/quantity.h"
 
@@ -27,9 +29,16 @@ std::optional<double> ReadRatio(bool present, double value, absl::string_view na
   return value;
 }
 
+// Cards of one name differ a little in what they report.
+constexpr double kOverNominal = 1.1;
+
+double WholeMemory(const GpuSystem& gpu) {
+  return static_cast<double>(gpu.hbm_bytes.value_or(0) + gpu.reserved_bytes.value_or(0));
+}
+
 }  // namespace
 
-MeasuredProfile MeasuredProfileFromMessage(const v1::MeasuredProfile& m, Violations* violations) {
+MeasuredProfile MeasuredProfileFromMessage(const v1::MeasuredProfile& m, const GpuSystem& gpu, Violations* violations) {
   MeasuredProfile profile;
   if (m.has_step_time_us()) {
     const std::string fault = OutsideOf(kStepMicroseconds, m.step_time_us());
@@ -47,6 +56,10 @@ MeasuredProfile MeasuredProfileFromMessage(const v1::MeasuredProfile& m, Violati
     if (!(bytes >= 0 && bytes <= kGpuMemoryBytes.high)) {
       violations->Add("profile.memory_high_water_bytes",
                       absl::StrCat("must be 0..", kGpuMemoryBytes.high, " bytes of one GPU, not ", bytes));
+    } else if (const double whole = WholeMemory(gpu); whole > 0 && bytes > kOverNominal * whole) {
+      violations->Add("profile.memory_high_water_bytes",
+                      absl::StrFormat("is %.4g GiB; one %s has %.4g GiB, and the peak of one GPU is asked for",
+                                      bytes / kGib, gpu.name, whole / kGib));
     }
     profile.memory_high_water_bytes = m.memory_high_water_bytes();
   }

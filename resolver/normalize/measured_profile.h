@@ -10,6 +10,8 @@ namespace v1 {  // generated from proto/flightplan/v1
 class MeasuredProfile;
 }  // namespace v1
 
-MeasuredProfile MeasuredProfileFromMessage(const v1::MeasuredProfile& message, Violations* violations);
+// `gpu`: whose peak it states.
+MeasuredProfile MeasuredProfileFromMessage(const v1::MeasuredProfile& message, const GpuSystem& gpu,
+                                           Violations* violations);
 
 }  // namespace flightplan

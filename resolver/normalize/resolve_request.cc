@@ -85,7 +85,7 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   LeaveToPins(intent.pins, &intent.layout);
   CheckStages(intent.layout, &violations);
   ReadVariables(request.env(), &intent.env, &violations);
-  if (request.has_profile()) intent.profile = MeasuredProfileFromMessage(request.profile(), &violations);
+  if (request.has_profile()) intent.profile = MeasuredProfileFromMessage(request.profile(), intent.gpu, &violations);
   std::optional<HardwareProfile> sent;
   if (request.has_probe_profile()) sent = ProfileFromMessage(request.probe_profile(), "probe_profile", &violations);
   ReadDialects(request.dialects(), &intent, &violations);

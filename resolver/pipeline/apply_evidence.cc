@@ -116,6 +116,26 @@ void ReportMeasuredPeak(const NormalizedIntent& intent, const EstimatedPlan& est
   findings->push_back(std::move(finding));
 }
 
+void LeaveOutImpossibleStep(double least_us, NormalizedIntent* intent, std::vector<Finding>* findings) {
+  if (!intent->profile.has_value() || !intent->profile->step_time_us.has_value()) return;
+  const double us = *intent->profile->step_time_us;
+  if (us >= least_us) return;
+  intent->profile->step_time_us.reset();
+  Finding finding = Info("evidence.step-beyond-peak");
+  finding.severity = Severity::kWarning;
+  finding.source = "the profile that was sent with the question";
+  finding.observed = {{"profile.step_time_us", Value(us)}};
+  finding.seen = absl::StrFormat(
+      "profile.step_time_us (--profile-step-ms) is %.4g ms, which would be %.3g %% of the "
+      "GPUs' peak; the forecast stands in its place",
+      us / 1000, 100 * least_us / us);
+  finding.needs = absl::StrFormat(
+      "the time of one whole step, global batch %d of %d tokens: its matrix products alone take %.3g ms on %d GPUs at "
+      "their peak",
+      intent->workload.global_batch_size, intent->workload.seq_length, least_us / 1000, intent->gpu_count);
+  findings->push_back(std::move(finding));
+}
+
 double MeasuredPeak(const NormalizedIntent& intent) {
   return intent.profile.has_value() ? static_cast<double>(intent.profile->memory_high_water_bytes.value_or(0)) : 0;
 }

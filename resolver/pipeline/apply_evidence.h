@@ -22,6 +22,9 @@ bool IsFull(double peak, const EstimatedPlan& estimate);
 // Says it beside the forecast. The forecast itself stays: it is what neighbours of the run are compared by.
 void ReportMeasuredPeak(const NormalizedIntent& intent, const EstimatedPlan& estimate, std::vector<Finding>* findings);
 
+// Leaves the step of a profile out, and says so, where no run computes that fast (LeastStepUs).
+void LeaveOutImpossibleStep(double least_us, NormalizedIntent* intent, std::vector<Finding>* findings);
+
 // Moves the memory of every stage, and its band, to what runs like this one needed.
 void ApplyMemoryEvidence(const NormalizedIntent& intent, const Config& config, const EvidenceSnapshot& evidence,
                          EstimatedPlan* estimate, std::vector<Finding>* findings);

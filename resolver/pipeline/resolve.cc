@@ -8,6 +8,7 @@
 #include "resolver/derive/start_config.h"
 #include "resolver/derive/steady_passes.h"
 #include "resolver/engine/settle.h"
+#include "resolver/estimate/throughput.h"
 #include "resolver/pipeline/apply_evidence.h"
 
 namespace flightplan {
@@ -31,6 +32,7 @@ absl::Status ForecastPlan(std::optional<ModelShape> shape, const EvidenceSnapsho
   if (const double peak = MeasuredPeak(plan->intent); peak > 0 && plan->estimate.usable_bytes > 0) {
     room = IsFull(peak, plan->estimate) ? StepModel::Room::kShort : StepModel::Room::kEnough;
   }
+  LeaveOutImpossibleStep(LeastStepUs(*model, candidate), &plan->intent, &plan->run.findings);
   StepOutlook outlook = OutlookOf(*step, plan->intent.profile);
   if (!outlook.measured) outlook.unmeasured = model->Unmeasured(candidate);
   ApplyStepEvidence(plan->intent, config, evidence, &outlook, &plan->run.findings);
