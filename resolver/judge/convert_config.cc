@@ -21,6 +21,7 @@
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
 #include "resolver/judge/carried_words.h"
+#include "resolver/judge/launch_nodes.h"
 #include "resolver/judge/read_config.h"
 #include "resolver/judge/vet_config.h"
 #include "resolver/normalize/violations.h"
@@ -48,6 +49,12 @@ bool BothUnused(const Value& a, const Value& b) {
 
 bool MeansTheSame(const Value& a, const Value& b) { return SameValue(a, b) || BothUnused(a, b); }
 
+// What a stack that starts from a Hugging Face model has no knob for, and says by words of its own:
+// data.max_prompt_length and its like.
+bool SaidByOwnWords(Knob knob, const Environment& env) {
+  return StackOf(env).hf_models && (knob == Knob::seq_length || knob == Knob::global_batch_size);
+}
+
 bool Has(const Side& side, Knob knob) { return side.config.origin(knob) != Origin::kAbsent; }
 
 class Conversion {
@@ -73,7 +80,7 @@ class Conversion {
       // An empty list of what is off: not every parser takes one.
       const bool moves = move.target != source || from_.env.target != to_.env.target;
       if (moves && IsIdle(source, runs_here) && BothUnused(value, Value())) continue;
-      if (!Has(to_, move.target)) {
+      if (!Has(to_, move.target) && !SaidByOwnWords(move.target, to_.env)) {
         if (!CarryParts(source, value)) Add(&out_.dropped, source, value, "", WhyNoWord(source));
         continue;
       }
@@ -141,8 +148,8 @@ class Conversion {
       for (const Move& move : *moves) {
         if (Stands(WordThere(move.target))) continue;
         // Written all the same, by another of its words, if the launch differs without it.
-        if (Rendered(WriteForTarget(Without(move.target, wanted), to_.env)).argv == launch.argv)
-          lost_.insert(move.target);
+        const Launch without = Rendered(WriteForTarget(Without(move.target, wanted), to_.env));
+        if (without.argv == launch.argv && without.text == launch.text) lost_.insert(move.target);
       }
     }
   }
@@ -206,6 +213,7 @@ class Conversion {
   std::string WordThere(Knob knob) const {
     std::string word = SpellingOf(knob, to_.env);
     if (Stands(word)) return word;
+    if (word.empty() && SaidByOwnWords(knob, to_.env)) return OwnWordOf(knob);
     if (StackOf(to_.env).container) {
       for (const std::optional<Knob> field : {CommOverlapField(knob), MixedPrecisionField(knob)}) {
         if (field.has_value() && Stands(SpellingOf(*field, to_.env))) return SpellingOf(*field, to_.env);
@@ -218,6 +226,16 @@ class Conversion {
       if (word.empty() || Stands(instead)) word = std::move(instead);
     }
     return word;
+  }
+
+  // The first word that the writer wrote for the knob, without its value; empty: it stands in a file.
+  std::string OwnWordOf(Knob knob) const {
+    for (const KnobWords& words : out_.launch.words) {
+      if (words.knob != knob || words.argv >= out_.launch.argv.size()) continue;
+      const std::string& word = out_.launch.argv[words.argv];
+      return word.substr(0, word.find('='));
+    }
+    return "";
   }
 
   // Of the written launch.
@@ -338,7 +356,7 @@ absl::StatusOr<ConvertedConfig> Convert(const ConvertQuestion& question) {
   Side from{read->env, ConfigOf(reading.parsed.knobs, read->env)};
   Side to{question.target, {}};
   to.env.vars = from.env.vars;
-  to.env.world_size = from.env.world_size;
+  KeepNodes(question.source, *read, &to.env);
   to.env.mla = from.env.mla;
   to.config = DefaultsFor(to.env.target, to.env.core_release, to.env.bridge_release, to.env.mla);
 

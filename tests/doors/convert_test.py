@@ -25,7 +25,8 @@ class Convert(unittest.TestCase):
     def run_convert(self, *args, code=0):
         done = subprocess.run([FLIGHTPLAN, "convert", *args], capture_output=True, text=True, timeout=60,
                               stdin=subprocess.DEVNULL)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        if code is not None:
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
 
     def answer(self, source, target, words, *more, code=0):
@@ -49,6 +50,37 @@ class Convert(unittest.TestCase):
             answer = self.answer("megatron-bridge", "megatron-lm", [f"train.exit_signal={number}"], code=1)
             self.assertEqual(self.pairs(answer["launch"]["argv"])["--exit-signal"], name)
             self.assertFalse([f for f in answer["target_findings"] if "exit-signal" in f["seen"]])
+
+    def script(self, text, target):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "pretrain.sh")
+            path.write_text(text)
+            done = subprocess.run([FLIGHTPLAN, "convert", "--to", target, "--format", "json", str(path)],
+                                  capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return json.loads(done.stdout)
+
+    def test_the_nodes_are_those_of_the_launch(self):
+        words = " ".join(ARGS)
+        slurm = f"#SBATCH --nodes=8\n#SBATCH --gpus-per-node=4\n#SBATCH --ntasks-per-node=4\nsrun python pretrain_gpt.py {words}\n"
+        answer = self.script("#!/bin/bash\n" + slurm, "megatron-lm")
+        self.assertIn("torchrun --nnodes 8 --nproc-per-node 4 ", answer["launch"]["text"])
+        self.assertNotIn("SLURM_NNODES", answer["launch"]["text"])  # Slurm sets it for the new job
+        # Torchrun's own words: so many GPUs in all, and said that their nodes are not known.
+        answer = self.script(f"torchrun --nnodes 4 --nproc-per-node 8 pretrain_gpt.py {words}\n", "megatron-lm")
+        self.assertIn("torchrun --nnodes 4 --nproc-per-node 8 ", answer["launch"]["text"])
+        self.assertIn("nodes", self.names(answer["launch"]["required_inputs"]))
+        answer = self.script(f"torchrun --nnodes 4 --nproc-per-node 8 pretrain_gpt.py {words}\n", "verl")
+        self.assertIn("trainer.nnodes=4", answer["launch"]["text"])
+
+    def test_sequence_and_batch_go_to_stacks_with_words_of_their_own(self):
+        for target, words in (("roll", ("sequence_length: 4096", "gradient_accumulation_steps: 32")),
+                              ("verl", ("data.max_response_length=3584", "data.train_batch_size=16")),
+                              ("nemo-rl", ("++policy.max_total_sequence_length=4096",))):
+            answer = self.answer("megatron-lm", target, ARGS, code=None)
+            for word in words:
+                self.assertIn(word, answer["launch"]["text"], target)
+            self.assertFalse(self.names(answer["dropped"]) & {"seq_length", "global_batch_size"}, target)
 
     def names(self, knobs):
         return {knob["name"] for knob in knobs}

@@ -1,0 +1,40 @@
+#include "resolver/judge/launch_nodes.h"
+
+#include <cstdint>
+
+#include "resolver/normalize/request_bounds.h"
+#include "resolver/shell/slurm_job.h"
+#include "resolver/stacks/input_format.h"
+
+namespace flightplan {
+namespace {
+
+constexpr int kUsualNode = 8;
+
+// What the launch or the job's lines say; 0: neither does.
+int64_t GpusOfNode(const SlurmJob& job, const ReadConfig& read) {
+  if (read.env.gpus_per_node > 0) return read.env.gpus_per_node;
+  const int64_t said = job.GpusPerNode().value_or(0);
+  return said <= kMaxGpusPerNode ? said : 0;
+}
+
+}  // namespace
+
+void KeepNodes(const JudgeQuestion& source, const ReadConfig& read, Environment* to) {
+  to->world_size = read.env.world_size;
+  const bool script = read.reading.format == kShellFormat;
+  const SlurmJob job = script ? ReadSbatchLines(source.input.text) : SlurmJob();
+  // Slurm sets them again for the new job: written into its script they would say the old one's size.
+  EnvVars of_slurm;
+  AddSlurmVariables(job, &of_slurm);
+  for (const auto& [name, value] : of_slurm) {
+    const auto set = to->vars.find(name);
+    if (set != to->vars.end() && set->second == value) to->vars.erase(set);
+  }
+  if (to->gpus_per_node > 0 || !to->world_size.has_value()) return;
+  to->gpus_per_node = static_cast<int>(GpusOfNode(job, read));
+  to->gpus_per_node_assumed = to->gpus_per_node == 0 && script;
+  if (to->gpus_per_node_assumed) to->gpus_per_node = kUsualNode;
+}
+
+}  // namespace flightplan
