@@ -19,13 +19,27 @@ std::vector<const Stack*> ByMarks() {
   return stacks;
 }
 
+// The command line whose own program this is, with its own flags behind it; null: none.
+const Stack* OwnerOf(const std::string& path, absl::Span<const Argument> args) {
+  const std::string file = path.substr(path.rfind('/') + 1);
+  for (const Stack* stack : AllStacks()) {
+    const absl::Span<const absl::string_view> own = stack->entry_scripts;
+    if (!stack->command_line || std::find(own.begin(), own.end(), file) == own.end()) continue;
+    if (stack->marks.launch != nullptr && stack->marks.launch(path, args)) return stack;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::optional<Target> RecogniseStack(absl::string_view script, absl::Span<const Argument> args) {
   static const auto* const kStacks = new std::vector<const Stack*>(ByMarks());
   const std::string path = absl::AsciiStrToLower(script);
   for (const Stack* stack : *kStacks) {
-    if (stack->marks.launch != nullptr && stack->marks.launch(path, args)) return stack->target;
+    if (stack->marks.launch == nullptr || !stack->marks.launch(path, args)) continue;
+    // One word that looks like a section's makes no container of a command line: its parser refuses the word.
+    const Stack* const owner = stack->container ? OwnerOf(path, args) : nullptr;
+    return owner != nullptr ? owner->target : stack->target;
   }
   return std::nullopt;
 }
