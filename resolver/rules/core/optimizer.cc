@@ -128,6 +128,19 @@ const Rule kRules[] = {
      .when = [](F f) { return PlainWith(f, K::exp_avg_sq_dtype); },
      .needs = kPlainNeeds,
      .fixes = {{{K::exp_avg_sq_dtype, "fp32"}}, {{K::use_precision_aware_optimizer, true}}}},
+    {.id = "opt.offload-fraction-unused",
+     .area = "distributed-optimizer",
+     .kind = Kind::kWarning,
+     .at = {Phase::kAdvice, 460},
+     .source = "Megatron-LM:megatron/core/optimizer/__init__.py:504",
+     .reads = {K::optimizer_offload_fraction, K::optimizer_cpu_offload},
+     .when =
+         [](F f) {
+           return f.origin(K::optimizer_offload_fraction) == Origin::kCaller &&
+                  f.real(K::optimizer_offload_fraction) > 0 && !f.on(K::optimizer_cpu_offload);
+         },
+     .needs = "without optimizer_cpu_offload the optimizer stays on the GPU, whatever the fraction says",
+     .fixes = {{{K::optimizer_cpu_offload, true}}, {{K::optimizer_offload_fraction, kUnset}}}},
 };
 
 }  // namespace
