@@ -201,6 +201,12 @@ void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<
     out->time_bound += sets_ * static_cast<int64_t>(plain.size());
     return;
   }
+  // While nothing fits, most layouts fall by what stays on the GPU whatever is recomputed: one look for all families.
+  if (counts_ && threshold >= kNever && q_.memory.capacity > 0 &&
+      Above(bounds_.StaticBytes(layout.sizes, *layout.stages), q_.memory.capacity)) {
+    out->memory_bound += sets_ * static_cast<int64_t>(plain.size());
+    return;
+  }
   std::vector<OpenFamily> families = OpenFamilies(layout);
   int64_t left = 0;  // sets in them
   for (const OpenFamily& open : families) left += static_cast<int64_t>(open.family->sets.size());

@@ -109,6 +109,17 @@ TEST(Search, EndsAtItsUnitsOfWork) {
   EXPECT_GE(calls, s.units >> 19);
 }
 
+// What stays on the GPU whatever is recomputed says so of each layout at once.
+TEST(Search, FindsOutCheaplyThatNothingFits) {
+  Setting setting("glm-4.6", "l40s", 64, 512, 5);
+  const SearchStatistics nothing = Search(setting.question).statistics;
+  EXPECT_FALSE(nothing.stopped);
+  EXPECT_EQ(nothing.judged, 0);
+  EXPECT_EQ(nothing.judged + nothing.memory_bound + nothing.time_bound + nothing.incompatible, nothing.space);
+  EXPECT_LT(nothing.units, 1'800'000'000u)
+      << nothing.layouts << " layouts, each family of executions by itself: 2,262 million";
+}
+
 TEST(Search, EndsWithItsCaller) {
   Setting setting("qwen3-30b-a3b", "h100", 64, 256, 79);
   const Work work(uint64_t{1} << 40, [looks = 0]() mutable { return ++looks > 4; });
