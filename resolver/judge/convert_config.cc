@@ -28,6 +28,7 @@
 #include "resolver/plan/stack.h"
 #include "resolver/stacks/dialects.h"
 #include "resolver/stacks/input_format.h"
+#include "resolver/stacks/required_inputs.h"
 
 namespace flightplan {
 namespace {
@@ -326,6 +327,15 @@ class Conversion {
   std::set<Knob> lost_;  // that the target has no way to write
 };
 
+void AskForAssumedNodes(const Environment& env, Launch* launch) {
+  const Nodes nodes = NodesOf(env);
+  launch->required_inputs.insert(
+      launch->required_inputs.begin(),
+      {"nodes", "how many nodes, and GPUs of each; the source does not say how they stand",
+       "nodes and GPUs of each, if other than written",
+       absl::StrCat("--nnodes ", nodes.count, " --nproc-per-node ", nodes.gpus), "nodes of eight GPUs"});
+}
+
 // The converted launch as a question of its own: the script, in which a person's part stands as a variable, and of a
 // container, whose script starts from a recipe that nobody knows here, the overrides.
 JudgeQuestion Converted(const ConvertQuestion& question, const Environment& to, const Launch& launch) {
@@ -356,7 +366,7 @@ absl::StatusOr<ConvertedConfig> Convert(const ConvertQuestion& question) {
   Side from{read->env, ConfigOf(reading.parsed.knobs, read->env)};
   Side to{question.target, {}};
   to.env.vars = from.env.vars;
-  KeepNodes(question.source, *read, &to.env);
+  const bool nodes_assumed = KeepNodes(question.source, *read, &to.env);
   to.env.mla = from.env.mla;
   to.config = DefaultsFor(to.env.target, to.env.core_release, to.env.bridge_release, to.env.mla);
 
@@ -367,6 +377,7 @@ absl::StatusOr<ConvertedConfig> Convert(const ConvertQuestion& question) {
   conversion.PinDefaults();
   conversion.SayPositions();
   conversion.Render();
+  if (nodes_assumed) AskForAssumedNodes(conversion.to().env, &out.launch);
   std::vector<ConvertedKnob> others = CarryOtherFlags(reading, conversion.from().env, conversion.to().env, &out.launch);
   const JudgeQuestion converted = Converted(question, conversion.to().env, out.launch);
   FLIGHTPLAN_ASSIGN_OR_RETURN(ReadConfig written, Read(converted));

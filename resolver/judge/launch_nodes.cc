@@ -20,7 +20,7 @@ int64_t GpusOfNode(const SlurmJob& job, const ReadConfig& read) {
 
 }  // namespace
 
-void KeepNodes(const JudgeQuestion& source, const ReadConfig& read, Environment* to) {
+bool KeepNodes(const JudgeQuestion& source, const ReadConfig& read, Environment* to) {
   to->world_size = read.env.world_size;
   const bool script = read.reading.format == kShellFormat;
   const SlurmJob job = script ? ReadSbatchLines(source.input.text) : SlurmJob();
@@ -31,10 +31,11 @@ void KeepNodes(const JudgeQuestion& source, const ReadConfig& read, Environment*
     const auto set = to->vars.find(name);
     if (set != to->vars.end() && set->second == value) to->vars.erase(set);
   }
-  if (to->gpus_per_node > 0 || !to->world_size.has_value()) return;
+  if (to->gpus_per_node > 0 || !to->world_size.has_value()) return false;
   to->gpus_per_node = static_cast<int>(GpusOfNode(job, read));
-  to->gpus_per_node_assumed = to->gpus_per_node == 0 && script;
-  if (to->gpus_per_node_assumed) to->gpus_per_node = kUsualNode;
+  if (to->gpus_per_node > 0 || !script) return false;
+  to->gpus_per_node = kUsualNode;
+  return true;
 }
 
 }  // namespace flightplan

@@ -64,7 +64,6 @@ struct Environment {
 
   int nvlink_domain_gpus = 0;  // GPUs that share one NVLink domain, 0: unknown
   int gpus_per_node = 0;
-  bool gpus_per_node_assumed = false;  // as most systems have them: nobody says how the GPUs stand
 };
 
 }  // namespace flightplan

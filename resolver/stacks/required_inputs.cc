@@ -49,12 +49,6 @@ void AskForNodes(const Environment& env, Launch* launch) {
     launch->required_inputs.push_back({"nodes", "how many nodes, and GPUs of each",
                                        "torchrun --nnodes N --nproc-per-node N", "--nnodes 1 --nproc-per-node 8", ""});
   }
-  if (env.gpus_per_node_assumed) {
-    launch->required_inputs.push_back({"nodes",
-                                       "how many nodes, and GPUs of each; the launch does not say how they stand",
-                                       "torchrun --nnodes N --nproc-per-node N",
-                                       absl::StrCat("--nnodes ", nodes.count, " --nproc-per-node ", nodes.gpus), ""});
-  }
   if (nodes.count <= 1) return;
   launch->required_inputs.push_back({"node_rank", "the number of this node, from 0; under Slurm $SLURM_NODEID",
                                      "torchrun --node-rank $NODE_RANK", "NODE_RANK=0", ""});
