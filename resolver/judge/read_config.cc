@@ -227,12 +227,16 @@ absl::Status ReadFile(const ConfigInput& input, Environment* env, Reading* readi
   if (format->file != nullptr) {
     reading->parsed = format->file(input.text, *env);
     // Of these a file shows what a launch shows: its values may be unknown, its samples shorter than what is counted.
-    if (format->part || StackOf(*env).hf_models) {
-      reading->knowledge = KnowledgeOf(env->target, {}, reading->parsed);
+    if (format->part || StackOf(*env).hf_models || StackOf(*env).container) {
+      LaunchWords words;
+      words.over_defaults = !format->part && reading->parsed.elsewhere.empty();
+      reading->knowledge = KnowledgeOf(env->target, words, reading->parsed);
     }
     if (format->part) {
       reading->knowledge.keyed = true;
       NoteWhatIsElsewhere({}, format->name, *env, reading);
+    } else if (StackOf(*env).container && !reading->parsed.elsewhere.empty()) {
+      reading->not_judged.push_back(BesideTheRecipe(reading->parsed.base));
     }
     return absl::OkStatus();
   }

@@ -27,10 +27,8 @@ absl::string_view WithoutComment(absl::string_view line) {
 
 }  // namespace
 
-absl::string_view PythonStatement(absl::string_view line) { return absl::StripAsciiWhitespace(WithoutComment(line)); }
-
 std::optional<PythonAssignment> ReadPythonAssignment(absl::string_view line) {
-  const absl::string_view statement = PythonStatement(line);
+  const absl::string_view statement = absl::StripAsciiWhitespace(WithoutComment(line));
   size_t end = 0;
   while (end < statement.size() && IsNameByte(statement[end])) ++end;
   absl::string_view value = absl::StripLeadingAsciiWhitespace(statement.substr(end));
@@ -38,18 +36,6 @@ std::optional<PythonAssignment> ReadPythonAssignment(absl::string_view line) {
   value = absl::StripAsciiWhitespace(value);
   if (value.empty()) return std::nullopt;
   return PythonAssignment{statement.substr(0, end), value, statement};
-}
-
-std::string HydraOfPython(absl::string_view text) {
-  if (text == "True") return "true";
-  if (text == "False") return "false";
-  if (text == "None") return "null";
-  std::string value(text);
-  if (value.size() >= 2 && value.front() == '(' && value.back() == ')') {
-    value.front() = '[';
-    value.back() = ']';
-  }
-  return value;
 }
 
 std::string WritePythonValue(const Value& value) {

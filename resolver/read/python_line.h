@@ -16,14 +16,8 @@ struct PythonAssignment {
   absl::string_view statement;  // both
 };
 
-// The line without blanks at its ends and without its comment.
-absl::string_view PythonStatement(absl::string_view line);
-
 // Empty: the line is another statement.
 std::optional<PythonAssignment> ReadPythonAssignment(absl::string_view line);
-
-// A literal of Python as Hydra spells it: None is null, a tuple is a list.
-std::string HydraOfPython(absl::string_view text);
 
 // A value as a literal of Python.
 std::string WritePythonValue(const Value& value);

@@ -55,5 +55,32 @@ TEST(EditPython, LeavesWhatItWouldBreak) {
   EXPECT_EQ(Edited(other, {{K{}, "NCCL_ALGO", Value("Ring")}}, 1), other);
 }
 
+// By another name, in a body on the same line, beside another statement, by a function that is called first.
+TEST(EditPython, ChangesALiteralWhereverItStands) {
+  EXPECT_EQ(Edited("model = cfg.model\nmodel.sequence_parallel = False\n", kSequenceParallel),
+            "model = cfg.model\nmodel.sequence_parallel = True\n");
+  EXPECT_EQ(Edited("if True: cfg.model.sequence_parallel = False\n", kSequenceParallel),
+            "if True: cfg.model.sequence_parallel = True\n");
+  const std::string functions = "def f(cfg):\n  cfg.model.sequence_parallel = True\ndef g(cfg):\n";
+  EXPECT_EQ(Edited(absl::StrCat(functions, "  cfg.model.sequence_parallel = False\n  f(cfg)\n"),
+                   {{K::sequence_parallel, "", Value(false)}}),
+            "def f(cfg):\n  cfg.model.sequence_parallel = False\ndef g(cfg):\n"
+            "  cfg.model.sequence_parallel = False\n  f(cfg)\n");
+}
+
+// A name, a statement beside it, a call; and nothing is put inside a statement that goes on below.
+TEST(EditPython, LeavesAValueThatIsWrittenElsewhere) {
+  for (const char* text : {"SP = False\ncfg.model.num_layers = 2\ncfg.model.sequence_parallel = SP\n",
+                           "cfg.model.sequence_parallel = False;x=2\n",
+                           "cfg.model.num_layers = 2\nsetattr(cfg.model, 'sequence_parallel', False)\n",
+                           "cfg.model.num_layers = 2\ncfg.model.update(sequence_parallel=args.sp)\n"}) {
+    EXPECT_EQ(Edited(text, kSequenceParallel, 1), text);
+  }
+  const std::string list = "cfg.model.num_layers = 2\ncfg.model.recompute_modules = [\n  'moe',\n]\n";
+  EXPECT_EQ(Edited(list, kSequenceParallel),
+            "cfg.model.num_layers = 2\ncfg.model.sequence_parallel = True\ncfg.model.recompute_modules = [\n"
+            "  'moe',\n]\n");
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -23,6 +23,8 @@ struct InputFormat {
   ParseResult (*file)(absl::string_view text, const Environment& env) = nullptr;
   // The JSON Schema of such a file, for editors. Null: it is no YAML.
   std::string (*schema)() = nullptr;
+  // Whether the keys of a YAML file are such a file's and no other program's. Null: they do not tell.
+  bool (*keys)(absl::string_view text) = nullptr;
   // What such a file leaves out stands elsewhere: it changes a configuration, and is none. Without `edit` nothing is
   // written into it.
   bool part = false;
@@ -40,7 +42,7 @@ struct NamedFormat {
 // Every format, a stack's usual one for arguments first. A shell script is none of them: it holds arguments.
 std::vector<NamedFormat> InputFormats();
 inline constexpr absl::string_view kShellFormat = "shell";
-// Lines of a recipe in Python; a format of Megatron-Bridge alone.
+// A recipe or script in Python; a format of Megatron-Bridge alone.
 inline constexpr absl::string_view kPythonFormat = "bridge-python";
 
 // The format of that name for the target, or null.

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "resolver/plan/stack.h"
+#include "resolver/stacks/input_format.h"
 
 namespace flightplan::doors {
 namespace {
@@ -47,6 +48,9 @@ std::optional<Target> RecogniseStack(absl::string_view script, absl::Span<const 
 std::optional<Target> RecogniseYaml(absl::string_view text) {
   for (const Stack* stack : AllStacks()) {
     if (!stack->marks.yaml.empty() && absl::StrContains(text, stack->marks.yaml)) return stack->target;
+  }
+  for (const NamedFormat& format : InputFormats()) {
+    if (format.format->keys != nullptr && format.format->keys(text)) return format.target;
   }
   return std::nullopt;
 }

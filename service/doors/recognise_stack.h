@@ -14,7 +14,8 @@ namespace flightplan::doors {
 // Of a command: `script` is the Python file it runs, `args` what follows it.
 std::optional<Target> RecogniseStack(absl::string_view script, absl::Span<const Argument> args);
 
-// Of a YAML file: a dump of Megatron-Bridge's ConfigContainer, by its classes. Nothing else is told from its text.
+// Of a YAML file: by text that only one stack's files have, as the classes in a dump of Megatron-Bridge's
+// ConfigContainer; else by its keys, if all of them are one stack's.
 std::optional<Target> RecogniseYaml(absl::string_view text);
 
 }  // namespace flightplan::doors

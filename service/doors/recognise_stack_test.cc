@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,23 @@ TEST(RecogniseStack, OneOverrideMakesNoContainerOfACommandLine) {
             Target::kMegatronBridge);
   EXPECT_EQ(Recognised("train.py", "model.num_layers=4"), Target::kMegatronBridge);
   EXPECT_EQ(Recognised("pretrain_gpt.py", "model.num_layers=4"), Target::kMegatronBridge);
+}
+
+TEST(RecogniseYaml, KnowsAFileThatIsMergedOverARecipeByItsKeys) {
+  const auto bridge = std::make_optional(Target::kMegatronBridge);
+  EXPECT_EQ(RecogniseYaml("model:\n  _target_: megatron.bridge.models.GPTModelProvider\n"), bridge);
+  EXPECT_EQ(RecogniseYaml("# over a recipe\nmodel:\n  tensor_model_parallel_size: 2\n\ntrain:\n"
+                          "  global_batch_size: 8\nlogger:\n  log_interval: 1\n"),
+            bridge);
+}
+
+// Sections of the same names with fields of others, flat keys, one key beside them, one field alone.
+TEST(RecogniseYaml, LeavesOtherProgramsAlone) {
+  for (const char* text : {"model:\n  name: llama3\n  path: x\noptimizer:\n  name: adamw\n  lr: 1e-4\n",
+                           "num_layers: 2\nhidden_size: 64\n", "optimizer:\n  lr: 1e-4\n", "- model\n", "",
+                           "model:\n  num_layers: 2\n  hidden_size: 8\ntrainer:\n  max_steps: 2\n"}) {
+    EXPECT_EQ(RecogniseYaml(text), std::nullopt) << text;
+  }
 }
 
 }  // namespace

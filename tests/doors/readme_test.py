@@ -104,7 +104,8 @@ def prepare(work):
         (work / name).write_text(TRAIN)
     (work / "changed-files.txt").write_text("train.sh\n")
     (work / "config.json").write_text(json.dumps(CONFIG_JSON))
-    (work / "dump.yaml").write_text("model:\n  num_layers: 24\n  recompute_granularity: full\n")
+    model = "  num_layers: 24\n  hidden_size: 1024\n  num_attention_heads: 16\n"
+    (work / "dump.yaml").write_text(f"model:\n{model}  recompute_granularity: full\n")
     (work / "h200.json").write_text(json.dumps(PROFILE))
     (work / "alltoall_perf.log").write_text(EXCHANGE)
     (work / "logs").mkdir()

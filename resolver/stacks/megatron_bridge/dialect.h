@@ -14,8 +14,8 @@ ParseResult ParseBridge(absl::Span<const std::string> argv, const Environment& e
 // Writes what was given or decided, where Bridge does not overwrite it. Needs a recipe to be applied to.
 Launch RenderBridge(const RenderInput& input);
 
-// Lines of a recipe in Python: `cfg.comm_overlap.delay_wgrad_compute = True`. What else stands there is passed over,
-// but for the performance recipe that it starts from.
+// A recipe or script in Python, with the recipe that it starts from. Nothing is executed: what only a run would know is
+// unknown, and of several configurations the one that is trained counts, else the last.
 ParseResult ParseBridgePython(absl::string_view text, const Environment& env);
 
 // scripts/training/run_recipe.py: its own flags, and overrides, which win.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/defaults.h"
@@ -305,6 +306,52 @@ TEST(ParseBridgeRecipe, StartsFromTheRecipeThatItNames) {
   older.bridge_release = kBridgeReleases[0];
   EXPECT_EQ(read(named, older).base, "");
   EXPECT_EQ(read({"--recipe", "my_own_pretrain_config"}, BridgeEnv()).base, "");
+}
+
+// `model.expert_model_parallel_size=$EP`, where no script sets EP: neither its text nor the recipe's value, or 1.
+TEST(ParseBridgeRecipe, KnowsNothingOfAVariableThatIsNotSet) {
+  const auto word = [](const char* text, bool unknown = false) { return Argument{text, {}, unknown}; };
+  const auto unknown = [](const ParseResult& parsed, K knob) {
+    return std::find(parsed.unknown.begin(), parsed.unknown.end(), knob) != parsed.unknown.end();
+  };
+  const std::vector<Argument> args = {word("--recipe"),
+                                      word("qwen3_30b_a3b_pretrain_config"),
+                                      word("-tp"),
+                                      word("$TP", true),
+                                      word("--seq_length=$SEQ", true),
+                                      word("-pp"),
+                                      word("$PP", true),
+                                      word("model.pipeline_model_parallel_size=2"),
+                                      word("model.expert_model_parallel_size=$EP", true),
+                                      word("$@", true)};
+  const ParseResult parsed = ParseBridgeRecipe(args, BridgeEnv());
+  EXPECT_TRUE(parsed.findings.empty());
+  for (const K knob :
+       {K::tensor_model_parallel_size, K::expert_model_parallel_size, K::seq_length, K::dataset_seq_length}) {
+    EXPECT_TRUE(unknown(parsed, knob)) << Name(knob);
+  }
+  EXPECT_FALSE(unknown(parsed, K::pipeline_model_parallel_size));
+  const std::vector<Argument> harness = {word("-mr"),
+                                         word("qwen3_30b_a3b"),
+                                         word("-g"),
+                                         word("h100"),
+                                         word("-tp"),
+                                         word("$TP", true),
+                                         word("model.tensor_model_parallel_size=4")};
+  const ParseResult perf = ParseBridgePerf(harness, BridgeEnv());
+  EXPECT_TRUE(unknown(perf, K::tensor_model_parallel_size));  // its flags win
+  EXPECT_TRUE(unknown(perf, K::sequence_parallel));
+}
+
+TEST(ParseBridge, RefusesAValueOfAnotherType) {
+  for (const char* text : {"train.global_batch_size=abc", "model.num_layers=4.0", "model.hidden_size='64'",
+                           "model.sequence_parallel=yes", "optimizer.lr=[1]"}) {
+    const ParseResult parsed = ParseBridge({std::string(text)}, BridgeEnv());
+    ASSERT_EQ(parsed.findings.size(), 1u) << text;
+    EXPECT_EQ(parsed.findings[0].finding.rule_id, "bridge-override.unreadable") << text;
+    EXPECT_TRUE(absl::StrContains(parsed.findings[0].finding.needs, " must be ")) << text;
+  }
+  EXPECT_TRUE(ParseBridge({std::string("optimizer.lr=1e-4"), "train.train_iters=1e3"}, BridgeEnv()).findings.empty());
 }
 
 TEST(ParseBridgePython, StartsFromARecipeByTheNameThatItIsImportedAs) {

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -66,6 +68,68 @@ Value Canonical(K knob, Value value) {
   return value;
 }
 
+// Sizes that count something, which Python uses as such: 4.0 is none.
+bool IsSize(K knob) {
+  constexpr K kSizes[] = {K::tensor_model_parallel_size,
+                          K::pipeline_model_parallel_size,
+                          K::context_parallel_size,
+                          K::expert_model_parallel_size,
+                          K::expert_tensor_parallel_size,
+                          K::virtual_pipeline_model_parallel_size,
+                          K::num_layers,
+                          K::hidden_size,
+                          K::ffn_hidden_size,
+                          K::num_attention_heads,
+                          K::num_query_groups,
+                          K::num_moe_experts,
+                          K::seq_length,
+                          K::dataset_seq_length,
+                          K::micro_batch_size,
+                          K::global_batch_size};
+  return std::find(std::begin(kSizes), std::end(kSizes), knob) != std::end(kSizes);
+}
+
+// Of text that YAML or a quote makes of a number. PyYAML reads 1e-4 as text, OmegaConf as a number.
+std::optional<Value> NumberIn(const Value& text) {
+  int64_t integer = 0;
+  double real = 0;
+  if (absl::SimpleAtoi(text.text(), &integer)) return Value(integer);
+  if (absl::SimpleAtod(text.text(), &real)) return Value(real);
+  return std::nullopt;
+}
+
+// "an integer, not text"; empty: the value suits, or is made to.
+std::string TypeFault(K knob, Value* value) {
+  const ValueType type = Row(knob).type;
+  absl::string_view wanted;
+  if (type == ValueType::kBool) {
+    if (!value->is_bool() && !value->is_int()) wanted = "true or false";
+  } else if (type == ValueType::kInt) {
+    const std::optional<Value> number = value->is_text() ? NumberIn(*value) : std::nullopt;
+    if (number.has_value() && number->is_float()) *value = *number;
+    const bool whole = value->is_float() && value->real() == static_cast<double>(value->integer()) && !IsSize(knob);
+    if (whole) *value = Value(value->integer());
+    if (!value->is_int() && !value->is_bool()) wanted = "an integer";
+  } else if (type == ValueType::kFloat) {
+    const std::optional<Value> number = value->is_text() ? NumberIn(*value) : std::nullopt;
+    if (number.has_value() && number->is_float()) *value = *number;
+    if (!value->is_number() && !value->is_bool()) wanted = "a number";
+  }
+  if (wanted.empty()) return "";
+  int64_t integer = 0;
+  const bool quoted = value->is_text() && type != ValueType::kBool && absl::SimpleAtoi(value->text(), &integer);
+  return absl::StrCat(wanted, ", not ",
+                      value->is_text()   ? "text"
+                      : value->is_list() ? "a list"
+                                         : "a float",
+                      quoted ? absl::StrCat(": ", value->text(), " without quotes") : "");
+}
+
+// ${model.seq_length}, ???: OmegaConf puts something else there.
+bool StandsForAnother(const Value& value) {
+  return value.is_text() && (absl::StrContains(value.text(), "${") || value.text() == "???");
+}
+
 }  // namespace
 
 bool OverrideReader::KnowsSection(absl::string_view section) {
@@ -109,10 +173,12 @@ void OverrideReader::Read(const Argument& argument) {
   }
   if (!absl::ConsumePrefix(&text, "++")) absl::ConsumePrefix(&text, "+");
   const size_t equals = text.find('=');
+  if (argument.unknown && equals == absl::string_view::npos) return;  // any words, or none
   if (equals == absl::string_view::npos || equals == 0) {
     return Refuse(argument, kUnreadable, Printable(argument.text), "an override is section.field=value");
   }
   const absl::string_view key = text.substr(0, equals);
+  if (argument.unknown) return ReadUnknown(key);
   const absl::StatusOr<Value> value = ReadHydraValue(text.substr(equals + 1));
   if (!value.ok()) {
     return Refuse(argument, kUnreadable, Printable(argument.text), std::string(value.status().message()));
@@ -127,6 +193,15 @@ void OverrideReader::Read(const Argument& argument) {
   ReadField(argument, parts.first, parts.second, *value);
 }
 
+// `model.expert_model_parallel_size=$EP`: of which field it is, if that is written out, and no more.
+void OverrideReader::ReadUnknown(absl::string_view key) {
+  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(key, absl::MaxSplits('.', 1));
+  if (const std::optional<K> knob = FindBridgeField(parts.first, parts.second)) MarkUnknown(*knob);
+  if (key == "mixed_precision") MarkUnknown(K::mixed_precision_recipe);
+  if (key == "peft") MarkUnknown(K::peft_scheme);
+  if (key == "comm_overlap") MarkUnknown(K::comm_overlap_configured);
+}
+
 // `mixed_precision=bf16_mixed`, `comm_overlap=null`.
 void OverrideReader::ReadSection(const Argument& argument, absl::string_view section, const Value& value) {
   if (section == "mixed_precision") {
@@ -137,7 +212,11 @@ void OverrideReader::ReadSection(const Argument& argument, absl::string_view sec
   } else if (section == "comm_overlap" && value.is_none()) {
     Keep(K::comm_overlap_configured, Value(false), argument.at);
   } else if (!Contains(kOpaqueSections, section) || !value.is_none()) {
-    Refuse(argument, kUnreadable, Printable(argument.text), "an override names a field: section.field=value");
+    Refuse(argument, kUnreadable, Printable(argument.text),
+           value.is_none() && Contains(kKnownSections, section)
+               ? absl::StrCat("null takes the whole section away, which training needs: leave ", section,
+                              " out, or write its fields")
+               : "an override names a field: section.field=value");
   }
 }
 
@@ -158,7 +237,17 @@ void OverrideReader::ReadField(const Argument& argument, absl::string_view secti
   if (section == "dataset" && absl::StartsWith(field, "offline_packing_specs.")) {
     Keep(K::dataset_offline_packing_specs, Value(true), argument.at);
   }
-  Keep(*knob, Canonical(*knob, value), argument.at);
+  Value kept = Canonical(*knob, value);
+  if (StandsForAnother(kept)) return MarkUnknown(*knob);
+  const bool judged = !kept.is_none() && kept != Value("None") && Row(*knob).choices[0] == '\0';
+  if (std::string fault = judged ? TypeFault(*knob, &kept) : ""; !fault.empty()) {
+    ParseFinding finding = Fault(argument.at, Severity::kError, kUnreadable, Printable(argument.text),
+                                 absl::StrCat(section, ".", field, " must be ", fault));
+    finding.finding.observed = {{std::string(Name(*knob)), kept}};
+    KeepFinding(std::move(finding), &out_->findings);
+    return MarkUnknown(*knob);
+  }
+  Keep(*knob, std::move(kept), argument.at);
 }
 
 // ++comm_overlap._target_=megatron.bridge.training.comm_overlap.CommOverlapConfig makes the object.
@@ -193,11 +282,30 @@ void OverrideReader::Unknown(const Argument& argument, absl::string_view section
 }
 
 void OverrideReader::Keep(K knob, Value value, const SourcePosition& at) {
+  std::vector<K>& unknown = out_->unknown;
+  if (!unknown.empty()) unknown.erase(std::remove(unknown.begin(), unknown.end(), knob), unknown.end());
   out_->knobs.push_back({knob, std::move(value), at});
+}
+
+void OverrideReader::MarkUnknown(K knob) {
+  std::vector<K>& unknown = out_->unknown;
+  if (std::find(unknown.begin(), unknown.end(), knob) == unknown.end()) unknown.push_back(knob);
 }
 
 void OverrideReader::Refuse(const Argument& argument, absl::string_view id, std::string seen, std::string needs) {
   KeepFinding(Fault(argument.at, Severity::kError, id, std::move(seen), std::move(needs)), &out_->findings);
+}
+
+void PutOver(ParseResult over, ParseResult* under) {
+  std::vector<K>& unknown = under->unknown;
+  for (const ParsedKnob& parsed : over.knobs) {
+    if (!unknown.empty()) unknown.erase(std::remove(unknown.begin(), unknown.end(), parsed.knob), unknown.end());
+  }
+  under->knobs.insert(under->knobs.end(), over.knobs.begin(), over.knobs.end());
+  for (const K knob : over.unknown) {
+    if (std::find(unknown.begin(), unknown.end(), knob) == unknown.end()) unknown.push_back(knob);
+  }
+  KeepFindings(std::move(over.findings), &under->findings);
 }
 
 std::vector<Argument> Arguments(absl::Span<const std::string> argv) {

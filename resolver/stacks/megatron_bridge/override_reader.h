@@ -27,6 +27,8 @@ class OverrideReader {
   void KeepAdapters(absl::string_view target, const SourcePosition& at);
   void Unknown(const Argument& argument, absl::string_view section, absl::string_view field);
   void Keep(Knob knob, Value value, const SourcePosition& at);
+  // The value that was written last is none that can be known here.
+  void MarkUnknown(Knob knob);
   void Refuse(const Argument& argument, absl::string_view id, std::string seen, std::string needs);
 
   static bool KnowsSection(absl::string_view section);
@@ -39,9 +41,14 @@ class OverrideReader {
   static absl::string_view NearestField(absl::string_view section, absl::string_view field);
 
  private:
+  void ReadUnknown(absl::string_view key);
+
   int release_;
   ParseResult* out_;
 };
+
+// What wins goes behind what it wins over; findings, too.
+void PutOver(ParseResult over, ParseResult* under);
 
 // Words without a place in a text.
 std::vector<Argument> Arguments(absl::Span<const std::string> argv);

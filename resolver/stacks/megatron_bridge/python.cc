@@ -1,112 +1,172 @@
-// Lines of a recipe in Python, as the documents of Megatron-Bridge show them. Nothing is executed.
-#include <optional>
+// A recipe in Python, as the documents of Megatron-Bridge show them and as its scripts are. Nothing is executed: what
+// the text says outright is read, and what only a run would know is unknown.
+#include <algorithm>
+#include <iterator>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "absl/strings/str_join.h"
 #include "resolver/catalog/bridge_fields.h"
-#include "resolver/read/hydra_value.h"
-#include "resolver/read/python_line.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
-#include "resolver/stacks/megatron_bridge/override_reader.h"
-#include "resolver/stacks/megatron_bridge/start.h"
+#include "resolver/stacks/megatron_bridge/python_interpreter.h"
 
 namespace flightplan {
 namespace {
 
-class PythonReader {
+constexpr size_t kNamed = 6;  // in a note
+
+std::string Listed(const std::vector<std::string>& names) {
+  const size_t shown = std::min(names.size(), kNamed);
+  const std::vector<std::string> first(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown));
+  return absl::StrCat(absl::StrJoin(first, ", "), shown < names.size() ? ", ..." : "");
+}
+
+class Program {
  public:
-  PythonReader(int release, ParseResult* out) : release_(release), reader_(release, out), out_(out) {}
+  Program(absl::string_view text, int release) : interpreter_(text, release), objects_(interpreter_.objects()) {}
 
-  void Read(absl::string_view line, int number) {
-    absl::string_view import = absl::StripLeadingAsciiWhitespace(line);
-    if (absl::ConsumePrefix(&import, "from ")) return Import(PythonStatement(import));
-    const std::optional<PythonAssignment> assignment = ReadPythonAssignment(line);
-    if (!assignment.has_value()) return;
-    const absl::string_view value = assignment->value;
-    const SourcePosition at{-1, number, static_cast<int>(assignment->statement.data() - line.data()) + 1};
-    const std::vector<absl::string_view> parts = absl::StrSplit(assignment->name, absl::MaxSplits('.', 2));
-    if (parts.size() == 1) return StartFrom(value);
-    const Argument argument{std::string(assignment->statement), at};
-    if (parts.size() == 3) {
-      SetField(argument, parts[1], parts[2], value);
-    } else if (const absl::StatusOr<Value> read = ReadHydraValue(HydraOfPython(value));
-               read.ok() && !IsExpression(value)) {
-      reader_.ReadSection(argument, parts[1], *read);
+  ParseResult Read() {
+    interpreter_.RunModule();
+    std::vector<int> configs = Configs(0);
+    const std::vector<Root> roots = UncalledFunctions(/*maybe=*/!configs.empty());
+    if (configs.empty()) {
+      configs = OfFunctions(roots);
+    } else {
+      configs = Trained(std::move(configs));
+      if (!roots.empty()) Note({}, NamesOf(roots), "a function that nothing here calls: what it sets is not judged");
     }
-  }
-
-  // Puts the recipe under what is written; once, since a text of 1 MiB has room for many thousand starts.
-  void Finish() {
-    if (start_.has_value()) StartFromRecipe(*start_, /*batch=*/true, release_, out_);
+    ParseResult result;
+    if (!configs.empty()) result = objects_.Finished(configs.back());
+    KeepFaults(configs, &result);
+    NoteLooseFields();
+    KeepFindings(std::move(notes_), &result.findings);
+    if (interpreter_.Exhausted()) {
+      KeepFinding(MakeParseFinding({}, "input.limit", Severity::kError, "the program",
+                                   "fewer or shorter statements: those that are gone through are counted, in a loop "
+                                   "each time",
+                                   kSource),
+                  &result.findings);
+    }
+    return result;
   }
 
  private:
-  static bool IsExpression(absl::string_view value) {
-    return absl::StrContains(value.substr(1), '(') || absl::EndsWith(value, "\\");
+  static constexpr absl::string_view kSource =
+      "Megatron-Bridge:src/megatron/bridge/training/utils/omegaconf_utils.py:135";
+
+  void Note(const SourcePosition& at, const std::string& seen, std::string needs) {
+    KeepFinding(
+        MakeParseFinding(at, "input.not-judged", Severity::kInfo, Printable(seen, 600), std::move(needs), kSource),
+        &notes_);
   }
 
-  // `from megatron.bridge.recipes.qwen import qwen3_30b_a3b_pretrain_config as pretrain`
-  void Import(absl::string_view line) {
-    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits(" import ", 1));
-    if (!absl::StrContains(parts.first, "bridge.recipes")) return;
-    for (const absl::string_view item : absl::StrSplit(parts.second, absl::ByAnyChar(",()"), absl::SkipWhitespace())) {
-      const std::vector<absl::string_view> words = absl::StrSplit(item, ' ', absl::SkipWhitespace());
-      if (of_library_.size() == kMostImports) return;
-      if (words.size() == 1 || (words.size() == 3 && words[1] == "as")) of_library_[words.back()] = words.front();
+  std::vector<int> Configs(int first) {
+    std::vector<int> found;
+    for (int i = first; i < objects_.count(); ++i) {
+      objects_.Settle(i);
+      if (objects_.IsConfig(i)) found.push_back(i);
+    }
+    return found;
+  }
+
+  // Of several the one that is trained, else the last that a name still stands for.
+  std::vector<int> Trained(std::vector<int> configs) {
+    const auto last_if = [&configs](auto keep) {
+      std::vector<int> kept;
+      std::copy_if(configs.begin(), configs.end(), std::back_inserter(kept), keep);
+      if (!kept.empty()) configs = std::move(kept);
+    };
+    last_if([&](int i) { return objects_.Of(i).trained; });
+    if (configs.size() > 1) {
+      const absl::flat_hash_set<int> named = interpreter_.NamedObjects();
+      last_if([&](int i) { return named.contains(i); });
+    }
+    if (configs.size() > 1) {
+      Note({}, absl::StrCat(configs.size(), " configurations in one file"),
+           "which of them is trained is not seen: the last is judged");
+    }
+    return configs;
+  }
+
+  // The functions that make or change a configuration and that no other one calls.
+  struct Root {
+    absl::string_view name;
+    std::vector<int> configs;
+  };
+  std::vector<Root> UncalledFunctions(bool maybe) {
+    std::vector<std::pair<size_t, Root>> found;
+    for (size_t i = 0; i < interpreter_.functions().size(); ++i) {
+      if (interpreter_.functions()[i].called) continue;
+      const int first = objects_.count();
+      const PythonResult returned = objects_.Resolved(interpreter_.RunUncalled(i, maybe));
+      std::vector<int> configs = Configs(first);
+      const bool one = returned.kind == PythonResult::Kind::kReference && objects_.IsConfig(returned.object);
+      if (one && returned.object >= first) configs.push_back(returned.object);
+      if (!configs.empty()) found.push_back({i, {interpreter_.functions()[i].name, std::move(configs)}});
+    }
+    std::vector<Root> roots;
+    for (auto& [function, root] : found) {
+      if (!interpreter_.functions()[function].called) roots.push_back(std::move(root));
+    }
+    return roots;
+  }
+
+  static std::string NamesOf(const std::vector<Root>& roots) {
+    std::vector<std::string> names;
+    names.reserve(roots.size());
+    for (const Root& root : roots) names.emplace_back(root.name);
+    return Listed(names);
+  }
+
+  // Of a file that only defines them.
+  std::vector<int> OfFunctions(const std::vector<Root>& roots) {
+    std::vector<int> configs;
+    for (const Root& root : roots) configs.insert(configs.end(), root.configs.begin(), root.configs.end());
+    if (roots.size() > 1) {
+      Note({}, absl::StrCat(roots.size(), " functions that set fields of a configuration: ", NamesOf(roots)),
+           absl::StrCat("which of them is run is not seen: the last, ", roots.back().name, ", is judged"));
+    }
+    return configs;
+  }
+
+  // Names that are wrong are wrong in each configuration.
+  void KeepFaults(const std::vector<int>& configs, ParseResult* result) {
+    for (const int i : configs) {
+      if (i == configs.back()) continue;
+      for (const ParseFinding& finding : objects_.Of(i).config->result.findings) {
+        if (finding.finding.severity == Severity::kError) KeepFinding(finding, &result->findings);
+      }
     }
   }
 
-  // `cfg = qwen3_30b_a3b_pretrain_16gpu_h100_bf16_config()`: a new configuration, without what was written before.
-  void StartFrom(absl::string_view call) {
-    absl::string_view function = call.substr(0, call.find('('));
-    function.remove_prefix(function.rfind('.') + 1);
-    const auto imported = of_library_.find(function);
-    const bool library = imported != of_library_.end();
-    const std::optional<Recipe> recipe = FindRecipe(library ? imported->second : function, release_,
-                                                    library ? RecipePackage::kLibrary : RecipePackage::kHarness);
-    if (!recipe.has_value()) return;
-    start_ = recipe;
-    out_->knobs.clear();
-    out_->components.clear();
-    out_->recipe_vars.clear();
-    out_->unknown.clear();
-  }
-
-  void SetField(const Argument& argument, absl::string_view section, absl::string_view field, absl::string_view value) {
-    const absl::StatusOr<Value> read = ReadHydraValue(HydraOfPython(value));
-    if (read.ok() && !IsExpression(value)) return reader_.ReadField(argument, section, field, *read);
-    // Only a run would know it.
-    if (const std::optional<Knob> knob = FindBridgeField(section, field)) {
-      out_->unknown.push_back(*knob);
-    } else {
-      reader_.Unknown(argument, section, field);
+  // Fields under names that a configuration has, of objects that may be a part of one.
+  void NoteLooseFields() {
+    std::vector<std::string> names;
+    SourcePosition at;
+    for (int i = 0; i < objects_.count(); ++i) {
+      const PythonObject& object = objects_.Of(i);
+      if (object.config != nullptr || object.part || object.module) continue;
+      for (const auto& [name, field] : object.fields) {
+        const std::optional<Knob> knob = FindKnob(name);
+        if (field.constructed || !knob.has_value() || BridgeSectionOf(*knob).empty()) continue;
+        if (names.empty()) at = field.argument.at;
+        names.push_back(absl::StrCat(object.name, object.name.empty() ? "" : ".", name));
+      }
     }
+    if (!names.empty()) Note(at, Listed(names), "of what object they are fields only a run would know");
   }
 
-  static constexpr size_t kMostImports = 256;
-
-  const int release_;
-  OverrideReader reader_;
-  absl::flat_hash_map<absl::string_view, absl::string_view> of_library_;  // by the names that the text has for them
-  std::optional<Recipe> start_;                                           // the last one
-  ParseResult* const out_;
+  PythonInterpreter interpreter_;
+  PythonObjects& objects_;
+  std::vector<ParseFinding> notes_;
 };
 
 }  // namespace
 
 ParseResult ParseBridgePython(absl::string_view text, const Environment& env) {
-  ParseResult result;
-  PythonReader reader(NearestRelease(kBridgeReleases, env.bridge_release), &result);
-  int number = 0;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) reader.Read(line, ++number);
-  reader.Finish();
-  return result;
+  return Program(text, NearestRelease(kBridgeReleases, env.bridge_release)).Read();
 }
 
 }  // namespace flightplan

@@ -106,8 +106,7 @@ class PerfReader {
     if (task_ == "peft") SetAdapters();
     Start();
     // Flags are applied after the overrides, wherever they stand on the line.
-    out_->knobs.insert(out_->knobs.end(), from_flags_.knobs.begin(), from_flags_.knobs.end());
-    KeepFindings(std::move(from_flags_.findings), &out_->findings);
+    PutOver(std::move(from_flags_), out_);
   }
 
  private:
@@ -123,11 +122,32 @@ class PerfReader {
     } else if (!TakeValue(word, *flag, &value)) {
       return;
     }
+    if (word.unknown || args_[at_ - 1].unknown) return Hide(*flag);
     if (!OneOf(value, flag->choices)) {
       return flags_.Refuse(word, OverrideReader::kUnreadable, absl::StrCat(flag->name, " ", Printable(value)),
                            absl::StrCat("one of ", flag->choices));
     }
     Apply(word, *flag, value);
+  }
+
+  // Its value only a run would know, and so what it sets.
+  void Hide(const PerfFlag& flag) {
+    if (flag.knob.has_value()) flags_.MarkUnknown(*flag.knob);
+    for (const AlsoSet& also : kAlsoSet) {
+      if (also.flag == flag.name) flags_.MarkUnknown(also.knob);
+    }
+    const std::pair<absl::string_view, K> others[] = {{"--recompute_modules", K::recompute_modules},
+                                                      {"--tensor_model_parallel_size", K::sequence_parallel},
+                                                      {"--cuda_graph_impl", K::cuda_graph_impl},
+                                                      {"--cuda_graph_impl", K::cuda_graph_modules},
+                                                      {"--cuda_graph_scope", K::cuda_graph_modules},
+                                                      {"--compute_dtype", K::mixed_precision_recipe},
+                                                      {"--moe_flex_dispatcher_backend", K::moe_flex_dispatcher_backend},
+                                                      {"--moe_flex_dispatcher_backend", K::moe_token_dispatcher_type}};
+    for (const auto& [name, knob] : others) {
+      if (name == flag.name) flags_.MarkUnknown(knob);
+    }
+    if (flag.name == "--compute_dtype") precision_ = "";
   }
 
   // False: the flag is dealt with, because its value is missing or may be.

@@ -90,7 +90,12 @@ struct Choice {
   }
 };
 
-void Keep(const Argument& word, const RecipeFlag& flag, absl::string_view text, OverrideReader* reader) {
+void Keep(const Argument& word, const RecipeFlag& flag, absl::string_view text, OverrideReader* reader, bool unknown) {
+  if (unknown) {
+    if (flag.knob.has_value()) reader->MarkUnknown(*flag.knob);
+    if (flag.knob == K::seq_length) reader->MarkUnknown(K::dataset_seq_length);
+    return;
+  }
   if (flag.name == "--mode" && (text == "lora" || text == "dora")) reader->Keep(K::peft_scheme, Value(text), word.at);
   if (!flag.knob.has_value()) return;
   if (!flag.integer) return reader->Keep(*flag.knob, Value(text), word.at);
@@ -129,10 +134,10 @@ ParseResult ParseBridgeRecipe(absl::Span<const Argument> args, const Environment
       Unknown(word, name, &flags);
     } else if (equals != std::string::npos) {
       choice.Take(flag->name, absl::string_view(word.text).substr(equals + 1));
-      Keep(word, *flag, absl::string_view(word.text).substr(equals + 1), &flags);
+      Keep(word, *flag, absl::string_view(word.text).substr(equals + 1), &flags, word.unknown);
     } else if (flag->takes_value && i + 1 < args.size()) {
       choice.Take(flag->name, args[++i].text);
-      Keep(word, *flag, args[i].text, &flags);
+      Keep(word, *flag, args[i].text, &flags, args[i].unknown);
     } else if (flag->takes_value) {
       flags.Refuse(word, OverrideReader::kUnreadable, Printable(word.text), "this flag takes a value");
     } else if (flag->name == "--deterministic") {
@@ -146,9 +151,8 @@ ParseResult ParseBridgeRecipe(absl::Span<const Argument> args, const Environment
   if (recipe != result.knobs.end()) {
     result.knobs.insert(result.knobs.begin(), {K::peft_scheme, Value("lora"), recipe->at, Origin::kModel});
   }
-  result.knobs.insert(result.knobs.end(), from_overrides.knobs.begin(), from_overrides.knobs.end());
-  KeepFindings(std::move(from_overrides.findings), &result.findings);
-  result.recipe_vars = std::move(from_overrides.recipe_vars);
+  result.recipe_vars = from_overrides.recipe_vars;
+  PutOver(std::move(from_overrides), &result);
   if (start.has_value()) StartFromRecipe(*start, /*batch=*/true, release, &result);
   return result;
 }

@@ -16,7 +16,7 @@ constexpr InputFormat kFormats[] = {
     {.name = "bridge-overrides", .arguments = ParseBridge},
     {.name = "bridge-recipe", .arguments = ParseBridgeRecipe},
     {.name = "bridge-perf", .arguments = ParseBridgePerf},
-    {.name = "bridge-yaml", .file = ParseBridgeYaml, .schema = BridgeYamlSchema},
+    {.name = "bridge-yaml", .file = ParseBridgeYaml, .schema = BridgeYamlSchema, .keys = IsBridgeYaml},
     {.name = kPythonFormat, .file = ParseBridgePython, .part = true, .edit = EditPython},
 };
 

@@ -1,13 +1,19 @@
 #include "resolver/stacks/megatron_bridge/yaml.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "resolver/base/work.h"
 #include "resolver/base/yaml.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/read/yaml_scalar.h"
@@ -19,6 +25,7 @@ namespace {
 using K = Knob;
 
 constexpr absl::string_view kTarget = "_target_";
+constexpr absl::string_view kMerge = "<<";
 constexpr size_t kNamedFields = 12;  // of those not looked at, in the note
 
 // Which dataset config a class is, in the words of the knob dataset.kind.
@@ -40,6 +47,35 @@ SourcePosition KeyAt(const YamlNode& node) { return {-1, node.key_line, node.key
 absl::string_view LastPart(absl::string_view dotted) {
   const size_t dot = dotted.rfind('.');
   return dot == absl::string_view::npos ? dotted : dotted.substr(dot + 1);
+}
+
+// `<<: *base`, or a list of such: what it names stands under the map's own keys, the first of a list over the others.
+void MergeKeys(YamlNode* node) {
+  for (YamlNode& item : node->items) MergeKeys(&item);
+  for (auto& [key, value] : node->keys) MergeKeys(&value);
+  const auto merge =
+      std::find_if(node->keys.begin(), node->keys.end(), [](const auto& entry) { return entry.first == kMerge; });
+  if (merge == node->keys.end()) return;
+  const YamlNode under = std::move(merge->second);
+  node->keys.erase(merge);
+  std::set<std::string, std::less<>> own;
+  for (const auto& [key, value] : node->keys) own.insert(key);
+  const auto add = [&](const YamlNode& map) {
+    for (const auto& [key, value] : map.keys) {
+      if (own.insert(key).second) node->keys.emplace_back(key, value);
+    }
+  };
+  add(under);
+  for (const YamlNode& map : under.items) add(map);
+}
+
+// All that says what the model is.
+bool NamesModel(const YamlNode& root) {
+  const YamlNode* model = root.Find("model");
+  if (model == nullptr) return false;
+  const bool layers = model->Find("num_layers") != nullptr || model->Find("hybrid_layer_pattern") != nullptr ||
+                      model->Find("hybrid_override_pattern") != nullptr;
+  return layers && model->Find("hidden_size") != nullptr && model->Find("num_attention_heads") != nullptr;
 }
 
 class Reader {
@@ -109,6 +145,17 @@ class Reader {
   void Known(absl::string_view section, absl::string_view field, const YamlNode& node) {
     const std::string name = absl::StrCat(section, ".", field);
     const absl::StatusOr<Value> value = ToValue(name, node);
+    const std::optional<K> knob = FindBridgeField(section, field);
+    const ValueType type = knob.has_value() ? Row(*knob).type : ValueType::kAny;
+    const bool one = type == ValueType::kBool || type == ValueType::kInt || type == ValueType::kFloat;
+    if (!value.ok() && one && node.Find(kTarget) == nullptr) {
+      return overrides_.Refuse(Written(name, node), OverrideReader::kUnreadable, Printable(name),
+                               "one value, not a mapping");
+    }
+    if (section == "env_vars" && value.ok() && value->is_list()) {
+      return overrides_.Refuse(Written(name, node), OverrideReader::kUnreadable, Printable(name),
+                               "the value of a variable, not a list");
+    }
     if (!value.ok()) {
       return NotJudged(At(node), name, std::string(value.status().message()));
     }
@@ -169,10 +216,29 @@ class Reader {
 
 }  // namespace
 
+bool IsBridgeYaml(absl::string_view text) {
+  absl::string_view section;
+  int known = 0, unknown = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    Work::Spend(1 + line.size());
+    const absl::string_view key = absl::StripAsciiWhitespace(line.substr(0, line.find(':')));
+    if (key.empty() || key[0] == '#' || key == "---") continue;
+    if (!absl::StrContains(line, ':')) {
+      if (line[0] != ' ') return false;
+    } else if (line[0] != ' ') {
+      section = key;
+      if (!OverrideReader::KnowsSection(section) && section != "env_vars" && section[0] != '_') return false;
+    } else if (OverrideReader::LooksInside(section)) {
+      ++(FindBridgeField(section, key).has_value() ? known : unknown);
+    }
+  }
+  return known >= 2 && known > unknown;
+}
+
 ParseResult ParseBridgeYaml(absl::string_view text, const Environment& env) {
   ParseResult result;
   const int release = NearestRelease(kBridgeReleases, env.bridge_release);
-  const absl::StatusOr<YamlDocument> document = ParseYaml("config", text, YamlAliases::kExpanded);
+  absl::StatusOr<YamlDocument> document = ParseYaml("config", text, YamlAliases::kExpanded);
   OverrideReader faults(release, &result);
   if (!document.ok()) {
     faults.Refuse({"", {}}, OverrideReader::kUnreadable, "the YAML file", std::string(document.status().message()));
@@ -180,6 +246,8 @@ ParseResult ParseBridgeYaml(absl::string_view text, const Environment& env) {
     faults.Refuse({"", {-1, 1, 1}}, OverrideReader::kUnreadable, "the YAML file",
                   "expected the sections of a configuration container: model, train, optimizer ...");
   } else {
+    MergeKeys(&document->root);
+    if (!NamesModel(document->root)) result.elsewhere = "in the recipe that this file is merged over";
     Reader(release, &result).Container(document->root);
   }
   return result;

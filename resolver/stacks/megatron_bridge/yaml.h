@@ -11,4 +11,8 @@ namespace flightplan {
 // counts as misspelt only where the known field near to it is missing; the others are named in one note.
 ParseResult ParseBridgeYaml(absl::string_view text, const Environment& env);
 
+// A file that is merged over a recipe: every key at the root is a section of the container, and most of the fields are
+// known. Two make it more than chance.
+bool IsBridgeYaml(absl::string_view text);
+
 }  // namespace flightplan

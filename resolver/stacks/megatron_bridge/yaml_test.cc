@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace flightplan {
 namespace {
@@ -100,6 +104,63 @@ TEST(BridgeYaml, RefusesWhatIsNoContainer) {
   for (const char* text : {"- a\n", "model: [", "42\n"}) {
     EXPECT_FALSE(ParseBridgeYaml(text, Bridge()).ok()) << text;
   }
+}
+
+bool IsUnknown(const ParseResult& result, K knob) {
+  return std::find(result.unknown.begin(), result.unknown.end(), knob) != result.unknown.end();
+}
+
+TEST(BridgeYaml, LeavesTheModelToTheRecipeWhereItDoesNotSayAllOfIt) {
+  EXPECT_NE(ParseBridgeYaml("model:\n  tensor_model_parallel_size: 2\n", Bridge()).elsewhere, "");
+  EXPECT_NE(ParseBridgeYaml("model:\n  num_layers: 2\n  hidden_size: 64\n", Bridge()).elsewhere, "");
+  for (const char* layers : {"num_layers: 2", "hybrid_layer_pattern: M*"}) {
+    const std::string text = absl::StrCat("model:\n  ", layers, "\n  hidden_size: 64\n  num_attention_heads: 4\n");
+    EXPECT_EQ(ParseBridgeYaml(text, Bridge()).elsewhere, "") << text;
+  }
+}
+
+TEST(BridgeYaml, MergesWhatAKeyNames) {
+  const ParseResult result = ParseBridgeYaml(
+      "train: &t\n  global_batch_size: 8\n  micro_batch_size: 1\n"
+      "model:\n  <<: [{num_layers: 4}, {num_layers: 6, hidden_size: 64}]\n  num_attention_heads: 4\n"
+      "validation:\n  <<: *t\n",
+      Bridge());
+  EXPECT_TRUE(result.ok()) << (result.findings.empty() ? "" : result.findings[0].finding.seen);
+  ASSERT_NE(Find(result, K::num_layers), nullptr);
+  EXPECT_EQ(Find(result, K::num_layers)->value, Value(4));
+  EXPECT_EQ(Find(result, K::hidden_size)->value, Value(64));
+}
+
+TEST(BridgeYaml, RefusesAValueOfAnotherType) {
+  constexpr std::pair<const char*, const char*> kRows[] = {
+      {"train:\n  global_batch_size: abc\n", "train.global_batch_size must be an integer, not text"},
+      {"train:\n  micro_batch_size: \"4\"\n", "train.micro_batch_size must be an integer, not text: 4 without quotes"},
+      {"model:\n  num_layers: 4.0\n", "model.num_layers must be an integer, not a float"},
+      {"model:\n  num_layers: [4]\n", "model.num_layers must be an integer, not a list"},
+      {"model:\n  sequence_parallel: maybe\n", "model.sequence_parallel must be true or false, not text"},
+      {"optimizer:\n  lr: fast\n", "optimizer.lr must be a number, not text"},
+      {"ddp:\n", "null takes the whole section away, which training needs: leave ddp out, or write its fields"}};
+  for (const auto& [text, needs] : kRows) {
+    const ParseResult result = ParseBridgeYaml(text, Bridge());
+    ASSERT_EQ(result.findings.size(), 1u) << text;
+    EXPECT_EQ(result.findings[0].finding.severity, Severity::kError) << text;
+    EXPECT_EQ(result.findings[0].finding.needs, needs) << text;
+    EXPECT_TRUE(result.knobs.empty()) << text;
+  }
+}
+
+// What PyYAML reads as text and OmegaConf as a number, what one puts for another value, and None.
+TEST(BridgeYaml, TakesNumbersAsBothOfItsReadersDo) {
+  const ParseResult result = ParseBridgeYaml(
+      "optimizer:\n  lr: 1e-4\n  min_lr: 1.0e-05\n  weight_decay: 1\ntrain:\n  train_iters: 1e4\n"
+      "  global_batch_size: ???\nmodel:\n  seq_length: ${dataset.seq_length}\n  num_moe_experts: null\nprofiling: "
+      "null\n",
+      Bridge());
+  EXPECT_TRUE(result.findings.empty());
+  EXPECT_EQ(Find(result, K::lr)->value, Value(1e-4));
+  EXPECT_EQ(Find(result, K::train_iters)->value, Value(10000));
+  EXPECT_TRUE(IsUnknown(result, K::global_batch_size));
+  EXPECT_TRUE(IsUnknown(result, K::seq_length));
 }
 
 }  // namespace
