@@ -1,5 +1,6 @@
 #include "resolver/judge/launch_nodes.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "resolver/normalize/request_bounds.h"
@@ -11,10 +12,13 @@ namespace {
 
 constexpr int kUsualNode = 8;
 
-// What the launch or the job's lines say; 0: neither does.
+// What the question, the job's lines or the launcher say; 0: none does.
 int64_t GpusOfNode(const SlurmJob& job, const ReadConfig& read) {
   if (read.env.gpus_per_node > 0) return read.env.gpus_per_node;
-  const int64_t said = job.GpusPerNode().value_or(0);
+  int64_t said = job.GpusPerNode().value_or(0);
+  if (said == 0 && read.env.world_size.value_or(0) % std::max<int64_t>(1, read.reading.node_processes) == 0) {
+    said = read.reading.node_processes;
+  }
   return said <= kMaxGpusPerNode ? said : 0;
 }
 

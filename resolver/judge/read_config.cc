@@ -196,6 +196,7 @@ void ReadScript(absl::string_view text, Environment* env, Reading* reading) {
   ReadArguments(std::move(launch.args), launch.script, false, format, *env, reading);
   reading->knowledge.surroundings = !launch.vars_elsewhere;
   reading->knowledge.hidden_vars = std::move(launch.unknown_vars);
+  reading->node_processes = launch.node_processes;
   reading->other_launches = !launch.others.empty();
   reading->knowledge.size_assumed = own_size && launch.world_size_assumed;
   ParseResult& parsed = reading->parsed;

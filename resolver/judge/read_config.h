@@ -31,6 +31,7 @@ struct Reading {
   CpuBinding cpu_binding;                  // that its launcher says
   std::vector<Knob> stated;                // by the caller beside the input's text
   const ModelSpec* named_model = nullptr;  // that the launch names, of the catalogue; null: none
+  int64_t node_processes = 0;              // how many its launcher starts on a node; 0: it does not say
   bool other_launches = false;             // a script launches other trainings, too, of which nothing is said
   bool no_launch = false;                  // a script without a training command: there is nothing to judge
 };

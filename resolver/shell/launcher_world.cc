@@ -32,9 +32,9 @@ std::optional<LauncherWorld> ReadLauncherWorld(absl::Span<const ShellWord> launc
   const Count tasks = CountOf(launcher, {"--ntasks", "-n"});
   if (!processes.written) {
     if (tasks.number == 0) return std::nullopt;
-    return LauncherWorld{tasks.number, tasks.assumed};
+    return LauncherWorld{tasks.number, tasks.assumed, 0};
   }
-  LauncherWorld world{std::nullopt, processes.assumed || nodes.assumed};
+  LauncherWorld world{std::nullopt, processes.assumed || nodes.assumed, processes.number};
   const int64_t node_count = nodes.written ? nodes.number : 1;
   if (processes.number > 0 && node_count > 0) world.size = processes.number * node_count;
   return world;

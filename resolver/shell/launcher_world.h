@@ -12,6 +12,7 @@ namespace flightplan {
 struct LauncherWorld {
   std::optional<int64_t> size;  // nothing: written, but not known; half of it would judge another job
   bool assumed = false;         // it rests on a default, as in ${NNODES:-1}, of a variable that is not known
+  int64_t of_node = 0;          // --nproc-per-node; 0: not said, or not known
 };
 
 // From --nnodes x --nproc-per-node, or --ntasks, among the words in front of the script. Nothing: they do not say.

@@ -253,6 +253,7 @@ class Reader {
     if (!world.has_value()) return;
     out_.world_size = world->size;
     out_.world_size_assumed = world->assumed;
+    out_.node_processes = world->of_node;
   }
 
   // How many processes srun starts unless told.
@@ -260,7 +261,7 @@ class Reader {
     const ShellWords* tasks = state_.Find("SLURM_NTASKS");
     int64_t count = 0;
     if (tasks == nullptr || tasks->empty() || !absl::SimpleAtoi(tasks->front().value.text, &count)) return std::nullopt;
-    return count > 0 ? std::optional<LauncherWorld>({count, false}) : std::nullopt;
+    return count > 0 ? std::optional<LauncherWorld>({count, false, 0}) : std::nullopt;
   }
 
   ShellLaunch& out_;

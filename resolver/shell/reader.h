@@ -31,6 +31,7 @@ struct ShellLaunch {
   std::set<std::string, std::less<>> unknown_vars;  // that it may have, with a value that only a run would know
   bool vars_elsewhere = false;                      // it has others that only a run would know
   std::optional<int64_t> world_size;   // from the launcher's own flags: --nnodes * --nproc-per-node, srun --ntasks
+  int64_t node_processes = 0;          // of those the ones of a node; 0: not said
   bool world_size_assumed = false;     // it rests on a default, as in ${NNODES:-1}, of a variable that is not known
   CpuBinding cpu_binding;              // the launcher's
   std::vector<SourcePosition> others;  // launches of a training with other words, which are not this one

@@ -66,8 +66,11 @@ class Convert(unittest.TestCase):
         answer = self.script("#!/bin/bash\n" + slurm, "megatron-lm")
         self.assertIn("torchrun --nnodes 8 --nproc-per-node 4 ", answer["launch"]["text"])
         self.assertNotIn("SLURM_NNODES", answer["launch"]["text"])  # Slurm sets it for the new job
-        # Torchrun's own words: so many GPUs in all, and said that their nodes are not known.
-        answer = self.script(f"torchrun --nnodes 4 --nproc-per-node 8 pretrain_gpt.py {words}\n", "megatron-lm")
+        answer = self.script(f"torchrun --nnodes 8 --nproc-per-node 4 pretrain_gpt.py {words}\n", "megatron-lm")
+        self.assertIn("torchrun --nnodes 8 --nproc-per-node 4 ", answer["launch"]["text"])
+        self.assertNotIn("nodes", self.names(answer["launch"]["required_inputs"]))
+        # So many GPUs in all: their nodes are assumed, and asked for.
+        answer = self.script(f"srun -n 32 python pretrain_gpt.py {words}\n", "megatron-lm")
         self.assertIn("torchrun --nnodes 4 --nproc-per-node 8 ", answer["launch"]["text"])
         self.assertIn("nodes", self.names(answer["launch"]["required_inputs"]))
         answer = self.script(f"torchrun --nnodes 4 --nproc-per-node 8 pretrain_gpt.py {words}\n", "verl")
