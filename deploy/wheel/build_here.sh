@@ -24,11 +24,12 @@ step "prometheus-cpp as an archive"
 
 # -Os, and -O2 where the time goes: a tenth less than with -O2 for the rest. -O3 for that would take 0.18 MB more, and a plan
 # 0.35 s instead of 0.36 s (medians of five). gold folds functions that are the same and whose addresses nobody compares: packed, the program has
-# 9.38 MB instead of 9.69 by mold and 9.48 by GNU ld.
+# 9.38 MB instead of 9.69 by mold and 9.48 by GNU ld. Functions and data each have a section, which it folds or leaves out
+# where nobody refers to it: the wheel has 9.90 MB instead of 10.07.
 step "configuring"
-cmake -G Ninja -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-Os -DNDEBUG" \
+cmake -G Ninja -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-Os -DNDEBUG -ffunction-sections -fdata-sections" \
   -DFLIGHTPLAN_SEARCH_FLAGS=-O2 -DCMAKE_PREFIX_PATH="$build/static" -DFLIGHTPLAN_STATIC=ON -DFLIGHTPLAN_CUDA=OFF \
-  -DMOLD=OFF -DCMAKE_EXE_LINKER_FLAGS="-fuse-ld=gold -Wl,--icf=safe" "${cross[@]}" >"$build/configure.log" 2>&1 ||
+  -DMOLD=OFF -DCMAKE_EXE_LINKER_FLAGS="-fuse-ld=gold -Wl,--icf=safe -Wl,--gc-sections" "${cross[@]}" >"$build/configure.log" 2>&1 ||
   fail "CMake cannot configure: $(grep -m 1 "No package" "$build/configure.log" || grep -A 1 "CMake Error" "$build/configure.log" | tail -n 1) (${build#"$root"/}/configure.log)"
 
 step "compiling (10 minutes on two cores; one with what the compiler cache has)"
