@@ -206,7 +206,8 @@ ShellWords ShellScanner::ValueOf(const std::string& name, bool all_items, size_t
   }
   const bool unset = IsShellNameStart(name[0]);
   ShellWord word{UnknownText(start, unset), offset};
-  state_.NotJudged(offset, word.value.text, std::string(unset ? kNotSet : kArgumentsUnknown));
+  const absl::string_view why = !unset ? kArgumentsUnknown : state_.LeftOutside(name) ? kNotExported : kNotSet;
+  state_.NotJudged(offset, word.value.text, std::string(why));
   return {std::move(word)};
 }
 

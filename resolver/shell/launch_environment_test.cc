@@ -78,6 +78,19 @@ TEST(LaunchEnvironment, WhatIsGivenIsExportedUntilTheScriptTakesItAway) {
   EXPECT_EQ(ValueOf("if [ $(hostname) = a ]; then export CUDA_DEVICE_MAX_CONNECTIONS=1; fi\n" + launch), "?");
 }
 
+// A classic: TP is empty there.
+TEST(LaunchEnvironment, AShellInsideHasNoVariablesThatNobodyExports) {
+  const auto needs = [](const std::string& script) {
+    std::string all;
+    for (const ParseFinding& entry : ReadShellLaunch(script, {}).findings) all += entry.finding.needs + "\n";
+    return all;
+  };
+  const std::string inner = "srun bash -c 'torchrun a.py --tensor-model-parallel-size $TP --train-iters 2'\n";
+  EXPECT_NE(needs("TP=4\n" + inner).find("does not export it"), std::string::npos);
+  EXPECT_EQ(needs("export TP=4\n" + inner), "");
+  EXPECT_NE(needs(inner).find("neither in the script"), std::string::npos);
+}
+
 TEST(LaunchEnvironment, OfSeveralLaunchesTheOthersAreTold) {
   const auto others = [](const std::string& script) { return ReadShellLaunch(script, {}).others.size(); };
   EXPECT_EQ(others("torchrun a.py --train-iters 2\ntorchrun a.py --train-iters 4\n"), 1u);

@@ -321,7 +321,12 @@ ShellEnvironment ShellState::Environment() {
 }
 
 void ShellState::ForgetUnexported() {
-  absl::erase_if(variables_, [this](const auto& variable) { return !exported_.contains(variable.first); });
+  absl::erase_if(variables_, [this](const auto& variable) {
+    if (exported_.contains(variable.first)) return false;
+    Work::Spend(kShellVariableCosts);
+    left_outside_.insert(variable.first);
+    return true;
+  });
   for (auto name = exported_.begin(); name != exported_.end();) {
     name = variables_.contains(*name) ? std::next(name) : exported_.erase(name);
   }

@@ -98,6 +98,7 @@ class ShellState {
   ShellEnvironment Environment();                                   // counted as work
   int environment_version() const { return environment_version_; }  // another one wherever that may be another one
   void ForgetUnexported();                                          // as a script does that another one starts
+  bool LeftOutside(absl::string_view name) const { return left_outside_.contains(name); }  // it is one of those
   // Nothing is exported any more; `elsewhere`: but what only a run would know.
   void ClearEnvironment(bool elsewhere);
 
@@ -182,6 +183,7 @@ class ShellState {
   int doubts_ = 0;
   int environment_version_ = 0;
   absl::flat_hash_set<std::string> noted_;
+  absl::flat_hash_set<std::string> left_outside_;
   size_t expanded_ = 0;
   bool export_all_ = false, elsewhere_ = false;
   bool limit_noted_ = false, exports_noted_ = false, doubtful_ = false, assume_unset_ = false, assumption_ = false;
