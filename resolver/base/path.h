@@ -12,4 +12,7 @@ namespace flightplan {
 std::string JoinedPath(absl::string_view folder, absl::string_view path);
 inline std::string PlainPath(absl::string_view path) { return JoinedPath("", path); }
 
+// What stands behind the last slash. Views `path`.
+inline absl::string_view FileName(absl::string_view path) { return path.substr(path.rfind('/') + 1); }
+
 }  // namespace flightplan

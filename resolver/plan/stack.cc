@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/path.h"
 
 namespace flightplan {
 
@@ -39,7 +40,7 @@ const Stack* FindStack(absl::string_view name) {
 }
 
 bool IsEntryScript(absl::string_view path) {
-  const absl::string_view file = path.substr(path.rfind('/') + 1);
+  const absl::string_view file = FileName(path);
   return std::any_of(AllStacks().begin(), AllStacks().end(), [file, path](const Stack* stack) {
     const absl::Span<const absl::string_view> own = stack->entry_scripts, commands = stack->commands;
     return std::find(own.begin(), own.end(), file) != own.end() ||
@@ -48,7 +49,7 @@ bool IsEntryScript(absl::string_view path) {
 }
 
 bool IsEntryCommand(absl::string_view first, absl::string_view second) {
-  const absl::string_view program = first.substr(first.rfind('/') + 1);
+  const absl::string_view program = FileName(first);
   return std::any_of(AllStacks().begin(), AllStacks().end(), [&](const Stack* stack) {
     return std::any_of(stack->commands.begin(), stack->commands.end(), [&](absl::string_view command) {
       return absl::ConsumePrefix(&command, program) && absl::ConsumePrefix(&command, " ") && command == second;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/read/argparse.h"
+#include "resolver/read/list_arithmetic.h"
 
 namespace flightplan {
 namespace {
@@ -28,10 +29,7 @@ absl::StatusOr<Value> Sum(const Value& a, const Value& b) {
     return Value(sum);
   }
   if (!a.is_list() || !b.is_list()) return absl::InvalidArgumentError("+ needs two lists or two integers");
-  if (a.list().size() + b.list().size() > kMaxListItems) return TooLong();
-  Value::List items = a.list();
-  items.insert(items.end(), b.list().begin(), b.list().end());
-  return Value(std::move(items));
+  return JoinedLists(a, b);
 }
 
 absl::StatusOr<Value> Product(const Value& a, const Value& b) {
@@ -44,14 +42,7 @@ absl::StatusOr<Value> Product(const Value& a, const Value& b) {
   const Value& list = list_first ? a : b;
   const Value& times = list_first ? b : a;
   if (!list.is_list() || !times.is_int()) return absl::InvalidArgumentError("* needs a list and an integer");
-  const int64_t count = times.integer();
-  if (count <= 0 || list.list().empty()) return Value(Value::List{});
-  if (static_cast<uint64_t>(count) > kMaxListItems / list.list().size()) return TooLong();
-  if (list.list().size() == 1) return Value(Value::List(static_cast<size_t>(count), list.list()[0]));  // [1]*58
-  Value::List items;
-  items.reserve(list.list().size() * static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) items.insert(items.end(), list.list().begin(), list.list().end());
-  return Value(std::move(items));
+  return RepeatedList(list, times.integer());
 }
 
 class Evaluator {
@@ -153,6 +144,25 @@ class Evaluator {
 };
 
 }  // namespace
+
+absl::StatusOr<Value> JoinedLists(const Value& a, const Value& b) {
+  if (a.list().size() + b.list().size() > kMaxListItems) return TooLong();
+  Value::List items = a.list();
+  items.insert(items.end(), b.list().begin(), b.list().end());
+  return Value(std::move(items));
+}
+
+absl::StatusOr<Value> RepeatedList(const Value& list, int64_t times) {
+  const size_t size = list.list().size();
+  if (times <= 0 || size == 0) return Value(Value::List{});
+  if (static_cast<uint64_t>(times) > kMaxListItems / size) return TooLong();
+  const auto count = static_cast<size_t>(times);
+  if (size == 1) return Value(Value::List(count, list.list()[0]));  // [1]*58
+  Value::List items;
+  items.reserve(size * count);
+  for (size_t i = 0; i < count; ++i) items.insert(items.end(), list.list().begin(), list.list().end());
+  return Value(std::move(items));
+}
 
 absl::StatusOr<Value> EvaluateListExpression(absl::string_view text) {
   constexpr absl::string_view kAllowed = ",0123456789[]()+*";

@@ -6,12 +6,14 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "resolver/base/work.h"
 #include "resolver/plan/reading.h"
+#include "resolver/read/list_arithmetic.h"
 
 namespace flightplan {
 namespace {
@@ -60,20 +62,13 @@ std::optional<Value> OfReals(char sign, double a, double b) {
 }
 
 std::optional<Value> OfLists(char sign, const Value& a, const Value& b) {
-  Value::List items;
-  if (sign == '+' && a.is_list() && b.is_list() && a.list().size() + b.list().size() <= kMaxListItems) {
-    items = a.list();
-    items.insert(items.end(), b.list().begin(), b.list().end());
-    Work::Spend(16 * items.size());
-    return Value(std::move(items));
-  }
-  const Value &list = a.is_list() ? a : b, &times = a.is_list() ? b : a;
-  if (sign != '*' || !times.is_int() || list.list().empty()) return std::nullopt;
-  const int64_t rounds = std::max<int64_t>(times.integer(), 0);
-  if (rounds > static_cast<int64_t>(kMaxListItems / list.list().size())) return std::nullopt;
-  for (int64_t i = 0; i < rounds; ++i) items.insert(items.end(), list.list().begin(), list.list().end());
-  Work::Spend(16 * items.size());
-  return Value(std::move(items));
+  absl::StatusOr<Value> made = absl::InvalidArgumentError("no operator of lists");
+  if (sign == '+' && a.is_list() && b.is_list()) made = JoinedLists(a, b);
+  if (sign == '*' && a.is_list() && b.is_int()) made = RepeatedList(a, b.integer());
+  if (sign == '*' && a.is_int() && b.is_list()) made = RepeatedList(b, a.integer());
+  if (!made.ok()) return std::nullopt;
+  Work::Spend(16 * made->list().size());
+  return *std::move(made);
 }
 
 bool IsNumber(const Value& value) { return value.is_number() || value.is_bool(); }

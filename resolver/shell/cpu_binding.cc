@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/path.h"
 #include "resolver/shell/launcher_flag.h"
 
 namespace flightplan {
@@ -13,7 +14,7 @@ namespace {
 
 bool IsProgram(const ShellWord& word, absl::string_view name) {
   const absl::string_view text = word.value.text;
-  return text.substr(text.rfind('/') + 1) == name;
+  return FileName(text) == name;
 }
 
 // Of "$((SLURM_LOCALID/4))": 4.

@@ -180,7 +180,7 @@ void ShellScanner::Expand(Fields* fields, Splitting splitting) {
 
 void ShellScanner::AddValues(Fields* fields, Splitting splitting, const ShellWords& values, int offset) {
   if (!state_.CountExpansion(values)) return StopExpanding(offset);
-  const std::string separators = splitting == Splitting::kNever ? "" : state_.FieldSeparators();
+  const ByteSet separators(splitting == Splitting::kNever ? "" : state_.FieldSeparators());
   for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0) fields->Finish();
     if (splitting == Splitting::kNever) {

@@ -50,10 +50,9 @@ class ShellScanner::Fields {
   }
   // At the separators of IFS. Of those that are blanks several are one; each other one ends a field, be it an empty
   // one. What stands in the spelling of what is not known splits nothing.
-  void Split(const TracedText& value, const std::string& separators) {
+  void Split(const TracedText& value, const ByteSet& ends) {
     if (value.unset) return Joined(value);
     current_.assumed = current_.assumed || value.assumed;
-    const ByteSet ends(separators);
     auto part = value.unknown_parts.begin();
     for (size_t begin = 0, at = 0; begin < value.text.size(); begin = at) {
       for (at = ends.FindIn(value.text, begin); part != value.unknown_parts.end() && part->begin <= at; ++part) {

@@ -210,19 +210,17 @@ ShellInterpreter::Status ShellInterpreter::ReadCommand(ShellScanner* scanner, Mo
 ShellInterpreter::Status ShellInterpreter::ReadSubshell(ShellScanner* scanner, Mode mode) {
   scanner->Take("(");
   if (mode == Mode::kSkipped) return ReadUpTo(scanner, mode, ")");
-  ShellState::Kept outside = state_.Keep();
-  const Jump outer = jump_;
-  const Status status = ReadUpTo(scanner, mode, ")");
-  state_.Restore(std::move(outside));
-  jump_ = outer;
-  return status;
+  return Apart([&] { return ReadUpTo(scanner, mode, ")"); });
 }
 
 ShellInterpreter::Status ShellInterpreter::ReadApart(ShellScanner* scanner, Mode mode) {
-  ShellState::Kept outside = state_.Keep();
+  return Apart([&] { return ReadCommand(scanner, mode); });
+}
+
+ShellInterpreter::Status ShellInterpreter::Apart(absl::FunctionRef<Status()> read) {
+  const ShellState::Inside inside(&state_);
   const Jump outer = jump_;
-  const Status status = ReadCommand(scanner, mode);
-  state_.Restore(std::move(outside));
+  const Status status = read();
   jump_ = outer;
   return status;
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "resolver/shell/words.h"
 
@@ -78,7 +79,8 @@ class ShellInterpreter {
   Status ReadAndOr(ShellScanner* scanner, Mode mode);
   Status ReadPipeline(ShellScanner* scanner, Mode mode);
   Status ReadCommand(ShellScanner* scanner, Mode mode);
-  Status ReadApart(ShellScanner* scanner, Mode mode);  // a command whose variables are gone with it
+  Status ReadApart(ShellScanner* scanner, Mode mode);  // a command, in a shell of its own
+  Status Apart(absl::FunctionRef<Status()> read);      // what is read so changes neither variables nor where it goes on
   Status ReadSubshell(ShellScanner* scanner, Mode mode);
   Status ReadGroup(ShellScanner* scanner, Mode mode);
   static Reader CompoundAt(const ShellScanner& scanner);  // null: none begins here

@@ -10,7 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/path.h"
 #include "resolver/base/work.h"
+#include "resolver/shell/launcher_flag.h"
 #include "resolver/shell/raw.h"
 
 namespace flightplan {
@@ -41,7 +43,7 @@ constexpr absl::string_view kEnvironmentFile = "--env-file";
 
 absl::string_view NameOf(const ShellWord& word) {
   const absl::string_view text = word.value.text;
-  return text.substr(text.rfind('/') + 1);
+  return FileName(text);
 }
 
 // The program that words[i] is; null: another one, or no program.
@@ -74,15 +76,14 @@ bool IsSetting(const TracedText& word) {
 // The value of one of the flags at words[*i], which is then moved on to its last word; `glued`: -eNAME=value, too.
 std::optional<TracedText> FlagValue(WordSpan words, absl::Span<const absl::string_view> flags, bool glued, size_t* i) {
   const TracedText& word = words[*i].value;
+  if (const std::optional<LauncherFlag> flag = LauncherFlagAt(words.subspan(*i), flags); flag.has_value()) {
+    if (flag->value != &word) ++*i;
+    return Part(*flag->value, flag->value->text.size() - flag->text.size(), flag->value->text.size());
+  }
   for (const absl::string_view flag : flags) {
-    if (flag.empty() || !absl::StartsWith(word.text, flag)) continue;
-    if (word.text.size() == flag.size()) {
-      if (*i + 1 == words.size()) return std::nullopt;
-      return words[++*i].value;
-    }
-    if (word.text[flag.size()] == '=') return Part(word, flag.size() + 1, word.text.size());
+    if (!glued || flag.size() != 2 || !absl::StartsWith(word.text, flag)) continue;
     TracedText rest = Part(word, flag.size(), word.text.size());
-    if (glued && flag.size() == 2 && IsSetting(rest)) return rest;
+    if (IsSetting(rest)) return rest;
   }
   return std::nullopt;
 }

@@ -33,7 +33,7 @@ bool StartsShell(const ShellWord& shell, const ShellWord& flag) {
   return absl::StartsWith(text, "-") && absl::EndsWith(text, "c") && !absl::StartsWith(text, "--");
 }
 
-bool IsSrun(const ShellWord& word) { return word.value.text == "srun" || absl::EndsWith(word.value.text, "/srun"); }
+bool IsSrun(const ShellWord& word) { return FileName(word.value.text) == "srun"; }
 
 // A flag, one of Bridge's overrides (name=value), or what could be either.
 bool CouldBeSetting(const ShellWord& word) {
@@ -162,13 +162,12 @@ class Reader {
       return true;
     }
     TakeLauncher(launcher);
-    ShellState::Kept outside = state_.Keep();
+    const ShellState::Inside inside(&state_);
     LaunchEnvironment(launcher, state_).ApplyTo(&state_);
     if (expanded) state_.ForgetUnexported();
     ++depth_;
     interpreter_.Run(script);
     --depth_;
-    state_.Restore(std::move(outside));
     return true;
   }
 
@@ -200,7 +199,7 @@ class Reader {
     out_.script = words[script].value.text;
     if (command) {
       const absl::string_view first = words[script - 1].value.text;
-      out_.script = absl::StrCat(first.substr(first.rfind('/') + 1), " ", out_.script);
+      out_.script = absl::StrCat(FileName(first), " ", out_.script);
     }
     const std::vector<Argument> args = std::exchange(out_.args, {});
     for (const ShellWord& word : command ? words.subspan(script) : behind) {
@@ -237,11 +236,9 @@ class Reader {
   }
 
   ShellEnvironment EnvironmentAfter(const LaunchEnvironment& changed) {
-    ShellState::Kept outside = state_.Keep();
+    const ShellState::Inside inside(&state_);
     changed.ApplyTo(&state_);
-    ShellEnvironment environment = state_.Environment();
-    state_.Restore(std::move(outside));
-    return environment;
+    return state_.Environment();
   }
 
   void TakeLauncher(WordSpan launcher) {

@@ -74,7 +74,7 @@ std::optional<TracedText> ShellScanner::TakeHereString() {
 
 ShellWords ShellScanner::SplitFields(const TracedText& text) const {
   Fields fields(text.FirstOffset(-1));
-  fields.Split(text, state_.FieldSeparators());
+  fields.Split(text, ByteSet(state_.FieldSeparators()));
   return fields.Take();
 }
 

@@ -28,6 +28,15 @@ bool SameText(const ShellWords& a, const ShellWords& b) {
                     [](const ShellWord& x, const ShellWord& y) { return x.value.text == y.value.text; });
 }
 
+// Whether `names` has the name from now on.
+void Hold(const std::string& name, bool held, std::set<std::string, std::less<>>* names) {
+  if (held) {
+    names->insert(name);
+  } else {
+    names->erase(name);
+  }
+}
+
 ShellWords UnknownItems(const std::string& name, int offset) {
   ShellWord unknown{TracedText::FromOutside(absl::StrCat("$", name)), offset};
   unknown.value.MarkUnknown();
@@ -174,16 +183,9 @@ ShellState::Saved ShellState::Save(const std::string& name) const {
 
 void ShellState::PutBack(const std::string& name, Saved saved) {
   if (saved.exported || exported_.contains(name)) ++environment_version_;
-  const auto mark = [&name](bool held, Names* names) {
-    if (held) {
-      names->insert(name);
-    } else {
-      names->erase(name);
-    }
-  };
-  mark(saved.exported, &exported_);
-  mark(saved.unsure, &unsure_);
-  mark(saved.integer, &integers_);
+  Hold(name, saved.exported, &exported_);
+  Hold(name, saved.unsure, &unsure_);
+  Hold(name, saved.integer, &integers_);
   if (saved.items.has_value()) {
     *Variable(name).first = *std::move(saved.items);
   } else {
@@ -270,17 +272,11 @@ void ShellState::KeepBack(const std::string& name) {
   }
 }
 
+void ShellState::set_integer(const std::string& name, bool integer) { Hold(name, integer, &integers_); }
+
 void ShellState::ExportUnknownNames() {
   if (!elsewhere_) ++environment_version_;
   elsewhere_ = true;
-}
-
-void ShellState::set_integer(const std::string& name, bool integer) {
-  if (integer) {
-    integers_.insert(name);
-  } else {
-    integers_.erase(name);
-  }
 }
 
 std::optional<TracedText> ShellState::Exported(const std::string& name) const {

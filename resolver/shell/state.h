@@ -65,6 +65,15 @@ struct ShellEnvironment {
 
 // What a script has said so far; the scripts inside it (bash -c "...") go on with it.
 class ShellState {
+  using Variables = absl::node_hash_map<std::string, ShellWords>;  // what was found stays where it is
+  using Names = std::set<std::string, std::less<>>;
+  struct Kept {
+    Variables variables;
+    Names exported, unsure, integers;
+    bool export_all = false, elsewhere = false;
+    int environment_version = 0;
+  };
+
  public:
   // `findings` receives the notes (an offset in place of the line). What is given comes from the script's own
   // environment, and so is exported.
@@ -137,17 +146,19 @@ class ShellState {
   Saved Save(const std::string& name) const;
   void PutBack(const std::string& name, Saved saved);
 
-  // What a subshell does to variables is gone with it.
-  using Variables = absl::node_hash_map<std::string, ShellWords>;  // what was found stays where it is
-  using Names = std::set<std::string, std::less<>>;
-  struct Kept {
-    Variables variables;
-    Names exported, unsure, integers;
-    bool export_all = false, elsewhere = false;
-    int environment_version = 0;
+  // What a shell inside does to variables is gone with it: while this lives, it is that shell's. To keep the outer ones
+  // is counted as work.
+  class Inside {
+   public:
+    explicit Inside(ShellState* state) : state_(*state), outside_(state->Keep()) {}
+    ~Inside() { state_.Restore(std::move(outside_)); }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    ShellState& state_;
+    Kept outside_;
   };
-  Kept Keep() const;  // counted as work
-  void Restore(Kept kept);
 
   // While it is not known whether what is read is ever reached, a variable that already has another value becomes
   // unknown instead of changing.
@@ -168,6 +179,8 @@ class ShellState {
   void NoteEndlessExpansion(int offset);
 
  private:
+  Kept Keep() const;
+  void Restore(Kept kept);
   std::pair<ShellWords*, bool> Variable(const std::string& name);  // true: a new one, since there was none
   void EndDoubt(size_t begin);
   void Changed(const std::string& name, ShellWords* items, int offset);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "resolver/base/path.h"
 #include "resolver/plan/stack.h"
 #include "resolver/stacks/input_format.h"
 
@@ -22,7 +23,7 @@ std::vector<const Stack*> ByMarks() {
 
 // The command line whose own program this is, with its own flags behind it; null: none.
 const Stack* OwnerOf(const std::string& path, absl::Span<const Argument> args) {
-  const std::string file = path.substr(path.rfind('/') + 1);
+  const absl::string_view file = FileName(path);
   for (const Stack* stack : AllStacks()) {
     const absl::Span<const absl::string_view> own = stack->entry_scripts;
     if (!stack->command_line || std::find(own.begin(), own.end(), file) == own.end()) continue;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
+#include "resolver/base/path.h"
 #include "resolver/plan/reading.h"
 
 namespace flightplan {
@@ -23,7 +24,7 @@ constexpr Phase kPhases[] = {
 };
 
 bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
-  const absl::string_view file = script.substr(script.rfind('/') + 1);
+  const absl::string_view file = FileName(script);
   const auto says = [args](absl::string_view start) {
     return std::any_of(args.begin(), args.end(),
                        [start](const Argument& arg) { return absl::StartsWith(arg.text, start); });

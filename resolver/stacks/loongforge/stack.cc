@@ -2,6 +2,7 @@
 #include "resolver/plan/stack.h"
 
 #include "absl/strings/match.h"
+#include "resolver/base/path.h"
 
 namespace flightplan {
 namespace {
@@ -15,7 +16,7 @@ constexpr Phase kPhases[] = {
 // loongforge/train.py, wherever the checkout is; loongforge/embodied/train.py is another program.
 bool IsLaunch(absl::string_view script, absl::Span<const Argument>) {
   return absl::StrContains(script, "loongforge") && !absl::StrContains(script, "/embodied/") &&
-         absl::StartsWith(script.substr(script.rfind('/') + 1), "train");
+         absl::StartsWith(FileName(script), "train");
 }
 
 }  // namespace

@@ -7,21 +7,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
+#include "resolver/stacks/megatron_bridge/notes.h"
 #include "resolver/stacks/megatron_bridge/python_interpreter.h"
 
 namespace flightplan {
 namespace {
 
-constexpr size_t kNamed = 6;  // in a note
-
-std::string Listed(const std::vector<std::string>& names) {
-  const size_t shown = std::min(names.size(), kNamed);
-  const std::vector<std::string> first(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown));
-  return absl::StrCat(absl::StrJoin(first, ", "), shown < names.size() ? ", ..." : "");
-}
+constexpr size_t kSeenBytes = 600;  // in a note
 
 class Program {
  public:
@@ -57,9 +51,7 @@ class Program {
       "Megatron-Bridge:src/megatron/bridge/training/utils/omegaconf_utils.py:135";
 
   void Note(const SourcePosition& at, const std::string& seen, std::string needs) {
-    KeepFinding(
-        MakeParseFinding(at, "input.not-judged", Severity::kInfo, Printable(seen, 600), std::move(needs), kSource),
-        &notes_);
+    KeepFinding(NotJudgedNote(at, seen, std::move(needs), kSeenBytes), &notes_);
   }
 
   std::vector<int> Configs(int first) {
@@ -117,7 +109,7 @@ class Program {
     std::vector<std::string> names;
     names.reserve(roots.size());
     for (const Root& root : roots) names.emplace_back(root.name);
-    return Listed(names);
+    return FirstNames(names, ", ");
   }
 
   // Of a file that only defines them.
@@ -155,7 +147,7 @@ class Program {
         names.push_back(absl::StrCat(object.name, object.name.empty() ? "" : ".", name));
       }
     }
-    if (!names.empty()) Note(at, Listed(names), "of what object they are fields only a run would know");
+    if (!names.empty()) Note(at, FirstNames(names, ", "), "of what object they are fields only a run would know");
   }
 
   PythonInterpreter interpreter_;

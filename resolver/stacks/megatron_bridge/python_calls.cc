@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "resolver/stacks/megatron_bridge/notes.h"
 #include "resolver/stacks/megatron_bridge/python_interpreter.h"
 
 namespace flightplan {
@@ -16,8 +17,6 @@ namespace {
 using Kind = PythonResult::Kind;
 
 constexpr size_t kMostCalls = 8;  // of functions within functions
-
-absl::string_view LastPart(absl::string_view dotted) { return dotted.substr(dotted.rfind('.') + 1); }
 
 bool Trains(absl::string_view function) {
   const absl::string_view last = LastPart(function);

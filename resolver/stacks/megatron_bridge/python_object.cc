@@ -7,13 +7,13 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "resolver/base/nearest.h"
 #include "resolver/base/work.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/precision_recipes.h"
+#include "resolver/stacks/megatron_bridge/notes.h"
 
 namespace flightplan {
 namespace {
@@ -24,11 +24,9 @@ using Kind = PythonResult::Kind;
 constexpr size_t kMostObjects = 100'000;
 // Faults of names, which take long to make: those of one object, and all that are reported; findings are bounded lower.
 constexpr size_t kMostStrange = kMaxParseFindings + 2;
-constexpr size_t kNamedStatements = 6;                 // in a note
+constexpr size_t kSeenBytes = 600;                     // in a note
 constexpr int kMostSteps = 8;                          // from a reference to what it comes to
 constexpr size_t kMostKnobs = size_t{2} * kKnobCount;  // written on top of each other
-
-absl::string_view LastPart(absl::string_view dotted) { return dotted.substr(dotted.rfind('.') + 1); }
 
 std::pair<std::string, std::string> FirstPart(absl::string_view path) {
   return absl::StrSplit(path, absl::MaxSplits('.', 1));
@@ -51,16 +49,11 @@ void KeepLast(std::vector<ParsedKnob>* knobs) {
   *knobs = std::move(kept);
 }
 
-ParseFinding NotJudged(const SourcePosition& at, const std::string& seen, std::string needs) {
-  return MakeParseFinding(at, "input.not-judged", Severity::kInfo, Printable(seen, 600), std::move(needs),
-                          "Megatron-Bridge:src/megatron/bridge/training/utils/omegaconf_utils.py:135");
-}
-
 std::string Listed(const std::vector<Argument>& statements) {
-  const size_t shown = std::min(statements.size(), kNamedStatements);
   std::vector<std::string> texts;
-  for (size_t i = 0; i < shown; ++i) texts.push_back(Printable(statements[i].text));
-  return absl::StrCat(absl::StrJoin(texts, "; "), shown < statements.size() ? "; ..." : "");
+  texts.reserve(statements.size());
+  for (const Argument& statement : statements) texts.push_back(Printable(statement.text));
+  return FirstNames(texts, "; ");
 }
 
 }  // namespace
@@ -162,7 +155,7 @@ void PythonObjects::NoteOpen(const PythonResult& written, const Argument& at, co
   const PythonResult reference = Resolved(written);
   if (reference.kind != Kind::kReference || !IsConfig(reference.object)) return;
   std::vector<Argument>& statements = Of(reference.object).config->open[why];
-  if (statements.size() <= kNamedStatements) statements.push_back(at);
+  if (statements.size() <= kNamedInNote) statements.push_back(at);
 }
 
 void PythonObjects::Assign(const PythonResult& written, absl::string_view field, const PythonResult& result,
@@ -362,7 +355,7 @@ ParseResult PythonObjects::Finished(int number) {
     if (gone && said.count(knob) == 0) config.reader.MarkUnknown(knob);
   }
   for (const auto& [why, statements] : config.open) {
-    KeepFinding(NotJudged(statements.front().at, Listed(statements), why), &result.findings);
+    KeepFinding(NotJudgedNote(statements.front().at, Listed(statements), why, kSeenBytes), &result.findings);
   }
   return std::move(result);
 }

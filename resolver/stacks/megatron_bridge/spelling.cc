@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/base/path.h"
 #include "resolver/stacks/edit_launch.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
 #include "resolver/stacks/megatron_bridge/yaml.h"
@@ -28,7 +29,7 @@ constexpr OutputDialect kDialects[] = {
 // Overrides alone; with --recipe, --model or --mode those of run_recipe.py; with other flags those of the performance
 // harness. The script says it by its name.
 absl::string_view Recognise(absl::Span<const Argument> args, absl::string_view script) {
-  const absl::string_view file = script.substr(script.rfind('/') + 1);
+  const absl::string_view file = FileName(script);
   const auto has = [args](absl::string_view flag) {
     return std::any_of(args.begin(), args.end(), [flag](const Argument& arg) {
       return arg.text == flag || absl::StartsWith(arg.text, absl::StrCat(flag, "="));

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/path.h"
 #include "resolver/plan/reading.h"
 
 namespace flightplan {
@@ -40,7 +41,7 @@ bool IsOverride(absl::string_view text) {
 }
 
 bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
-  const absl::string_view file = script.substr(script.rfind('/') + 1);
+  const absl::string_view file = FileName(script);
   if (absl::StrContains(script, "scripts/performance/")) return true;
   const bool overrides =
       std::any_of(args.begin(), args.end(), [](const Argument& arg) { return IsOverride(arg.text); });

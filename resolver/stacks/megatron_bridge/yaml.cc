@@ -11,12 +11,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "resolver/base/work.h"
 #include "resolver/base/yaml.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/read/yaml_scalar.h"
+#include "resolver/stacks/megatron_bridge/notes.h"
 #include "resolver/stacks/megatron_bridge/override_reader.h"
 
 namespace flightplan {
@@ -43,11 +43,6 @@ constexpr DatasetClass kDatasets[] = {{"DirectHFSFTDatasetConfig", "hf_sft"},
 
 SourcePosition At(const YamlNode& node) { return {-1, node.line, node.column}; }
 SourcePosition KeyAt(const YamlNode& node) { return {-1, node.key_line, node.key_column}; }
-
-absl::string_view LastPart(absl::string_view dotted) {
-  const size_t dot = dotted.rfind('.');
-  return dot == absl::string_view::npos ? dotted : dotted.substr(dot + 1);
-}
 
 // `<<: *base`, or a list of such: what it names stands under the map's own keys, the first of a list over the others.
 void MergeKeys(YamlNode* node) {
@@ -201,12 +196,8 @@ class Reader {
   }
 
   void NoteIgnored() {
-    const size_t shown = std::min(ignored_.size(), kNamedFields);
-    const std::vector<std::string> first(ignored_.begin(), ignored_.begin() + static_cast<std::ptrdiff_t>(shown));
-    NotJudged(
-        {},
-        absl::StrCat(ignored_.size(), " fields: ", absl::StrJoin(first, ", "), shown < ignored_.size() ? ", ..." : ""),
-        "no rule looks at them");
+    NotJudged({}, absl::StrCat(ignored_.size(), " fields: ", FirstNames(ignored_, ", ", kNamedFields)),
+              "no rule looks at them");
   }
 
   OverrideReader overrides_;

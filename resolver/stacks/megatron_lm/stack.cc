@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "resolver/base/path.h"
 #include "resolver/plan/reading.h"
 
 namespace flightplan {
@@ -42,7 +43,7 @@ bool IsLaunch(absl::string_view path, absl::Span<const Argument> args) {
     ++known;
     telling = telling || std::find(std::begin(kTellingFlags), std::end(kTellingFlags), flag) != std::end(kTellingFlags);
   }
-  const absl::string_view file = path.substr(path.rfind('/') + 1);
+  const absl::string_view file = FileName(path);
   const bool own = std::find(std::begin(kEntryScripts), std::end(kEntryScripts), file) != std::end(kEntryScripts);
   return (own && known > 0) || (telling && known >= kEnoughFlags);
 }

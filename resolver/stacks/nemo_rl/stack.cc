@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/path.h"
 #include "resolver/plan/reading.h"
 
 namespace flightplan {
@@ -33,7 +34,7 @@ constexpr absl::string_view kEntryScripts[] = {"run_distillation.py",
                                                "run_xtoken_off_policy_distillation.py"};
 
 bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
-  const absl::string_view file = script.substr(script.rfind('/') + 1);
+  const absl::string_view file = FileName(script);
   if (std::find(std::begin(kEntryScripts), std::end(kEntryScripts), file) == std::end(kEntryScripts)) return false;
   return std::any_of(args.begin(), args.end(), [](const Argument& arg) {
     absl::string_view word = arg.text;

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "absl/strings/match.h"
+#include "resolver/base/path.h"
 #include "resolver/plan/reading.h"
 
 namespace flightplan {
@@ -40,7 +41,7 @@ constexpr Knob kLeftOff[] = {Knob::optimizer_cpu_offload,
                              Knob::use_megatron_fsdp};
 
 bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
-  const absl::string_view file = script.substr(script.rfind('/') + 1);
+  const absl::string_view file = FileName(script);
   return std::find(std::begin(kEntryScripts), std::end(kEntryScripts), file) != std::end(kEntryScripts) &&
          std::any_of(args.begin(), args.end(),
                      [](const Argument& arg) { return absl::StartsWith(arg.text, "--config_"); });

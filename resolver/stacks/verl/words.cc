@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/path.h"
 #include "resolver/read/hydra_value.h"
 
 namespace flightplan {
@@ -15,7 +16,7 @@ constexpr absl::string_view kConfigName = "--config-name";
 // "./config/ppo_megatron_trainer.yaml" is asked for as "ppo_megatron_trainer".
 std::string ConfigNamed(absl::string_view text) {
   absl::ConsumeSuffix(&text, ".yaml");
-  return std::string(text.substr(text.rfind('/') + 1));
+  return std::string(FileName(text));
 }
 
 }  // namespace
