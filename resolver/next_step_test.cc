@@ -286,7 +286,7 @@ TEST(NextStep, PutsWhatMakesRoomIntoTheOtherRun) {
 // Its shorter passes make graphs worth more, which would take the room: they stay off with it.
 TEST(NextStep, ToFp8KeepsGraphsOffWhereTheyWouldTakeTheRoom) {
   v1::ResolveConfigRequest request = Training("mixtral-8x22b", "gb300-nvl72", 256, 4096, 1024);
-  SetSizes({.tp = 1, .pp = 2, .ep = 2}, &request);
+  SetSizes({.tp = 1, .pp = 1, .ep = 4}, &request);
   request.mutable_layout()->set_micro_batch_size(2);
   const v1::ResolveConfigResponse before = Resolved(request);
   const v1::Finding* const next = FindFinding(before.findings(), "decide.next-step-precision");

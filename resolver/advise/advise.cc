@@ -72,8 +72,8 @@ void CompletePairs(const MakeRoom& make_room, ResolvedPlan* plan) {
   if (pairs.empty()) return;
   const OtherVariables variables(*plan);
   const double capacity = MemoryOf(plan->intent.gpu).capacity;
-  // As while executions are weighed, which leave the choice to a pair.
-  const double room = capacity > 0 ? capacity * std::max(kRoom, RoomInPlaceOf(MostMemory(*plan) / capacity)) : capacity;
+  // As the last look has it at executions, which leaves the choice to a pair.
+  const double room = capacity > 0 ? capacity * RoomOf(MostMemory(*plan) / capacity) : capacity;
   std::erase_if(pairs, [&](AbSuggestion& ab) {
     Environment env = plan->env;
     Config other;

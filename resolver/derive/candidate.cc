@@ -149,19 +149,21 @@ void ReadRecompute(const Config& config, Candidate* c) {
   }
 }
 
+constexpr std::pair<absl::string_view, uint16_t> kOffloadTensors[] = {
+    {"dispatched_input", kOffloadDispatchedInput}, {"pre_mlp_layernorm_output", kOffloadPreMlpNormOutput}};
+
 void ReadOffload(const Config& config, Candidate* c) {
   static constexpr std::pair<absl::string_view, uint16_t> kModules[] = {
       {"attn_norm", kOffloadAttnNorm}, {"qkv_linear", kOffloadQkvLinear},
       {"core_attn", kOffloadCoreAttn}, {"attn_proj", kOffloadAttnProj},
       {"mlp_norm", kOffloadMlpNorm},   {"expert_fc1", kOffloadExpertFc1},
       {"moe_act", kOffloadMoeAct},     {"fused_group_mlp", kOffloadExpertFc1 | kOffloadMoeAct}};
-  static constexpr std::pair<absl::string_view, uint16_t> kTensors[] = {
-      {"dispatched_input", kOffloadDispatchedInput}, {"pre_mlp_layernorm_output", kOffloadPreMlpNormOutput}};
   if (config.Get(K::fine_grained_activation_offloading).truthy()) {
     c->offload_modules = BitsOf(config, K::offload_modules, kModules);
     const Value& fraction = config.Get(K::activation_offload_fraction);
     if (fraction.is_number()) c->offload_fraction = static_cast<float>(std::clamp(fraction.real(), 0.0, 1.0));
-    c->offload_modules = static_cast<uint16_t>(c->offload_modules | BitsOf(config, K::offload_tensors, kTensors));
+    c->offload_modules =
+        static_cast<uint16_t>(c->offload_modules | BitsOf(config, K::offload_tensors, kOffloadTensors));
   }
   if (config.Get(K::cpu_offloading).truthy()) {
     c->offload_layers = static_cast<int32_t>(
@@ -338,6 +340,14 @@ Value RecomputeModulesOf(unsigned bits) {
   Value::List list;
   for (const auto& [bit, name] : *kNames) {
     if ((bits & bit) != 0) list.push_back(name);
+  }
+  return Value(std::move(list));
+}
+
+Value OffloadTensorsOf(unsigned bits) {
+  Value::List list;
+  for (const auto& [name, bit] : kOffloadTensors) {
+    if ((bits & bit) != 0) list.emplace_back(name);
   }
   return Value(std::move(list));
 }

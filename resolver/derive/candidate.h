@@ -61,6 +61,8 @@ enum OffloadModule : uint16_t {
   kOffloadDispatchedInput = 1u << 7,
   kOffloadPreMlpNormOutput = 1u << 8,
 };
+// The value of offload_tensors that has these bits.
+Value OffloadTensorsOf(unsigned bits);
 
 // What a layer-scoped CUDA graph captures.
 enum GraphModule : uint8_t {

@@ -94,6 +94,14 @@ TEST(Estimate, SaysNothingWhereTheLayoutDoesNotComeOutEven) {
 }
 
 // Nearly the same may be filled instead, up to the room that ranks before the next.
+TEST(RoomOf, IsTheFirstThatHoldsThePlan) {
+  EXPECT_EQ(RoomOf(0.2), kRoom);
+  EXPECT_EQ(RoomOf(kRoom), kRoom);
+  EXPECT_EQ(RoomOf(0.9401), kTightRoom);
+  EXPECT_EQ(RoomOf(0.98), 1);
+  EXPECT_EQ(RoomOf(1.1), 1.1);
+}
+
 TEST(RoomInPlaceOf, EndsWhereTheNextRoomBegins) {
   EXPECT_DOUBLE_EQ(RoomInPlaceOf(0.9), 0.9 * 1.002);
   EXPECT_EQ(RoomInPlaceOf(0.9399), kRoom);

@@ -64,12 +64,16 @@ constexpr Spreads kSpreads[2][2] = {{SpreadsOf(false, false), SpreadsOf(false, t
 
 }  // namespace
 
-double RoomInPlaceOf(double filled) {
-  constexpr double kNearlyTheSame = 1.002;
+double RoomOf(double filled) {
   for (const double room : kRooms) {
-    if (filled <= room) return std::min(room, kNearlyTheSame * filled);
+    if (filled <= room) return room;
   }
   return filled;
+}
+
+double RoomInPlaceOf(double filled) {
+  constexpr double kNearlyTheSame = 1.002;
+  return std::min(RoomOf(filled), kNearlyTheSame * filled);
 }
 
 absl::string_view Name(FitVerdict verdict) {

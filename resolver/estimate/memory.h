@@ -36,6 +36,9 @@ inline constexpr double kTightRoom = 0.97;
 // Shares of the memory that plans may fill, as every search tries them: those that fit with nine chances in ten, and
 // then those that may just fit.
 inline constexpr double kRooms[] = {kRoom, kTightRoom, 1};
+// The first of kRooms that holds a plan which fills this share, above all of them the share itself: what fills no more
+// ranks as the plan does.
+double RoomOf(double filled);
 // The share that may be filled in the place of a plan that fills `filled`. Nearly the same, one backend's buffers more,
 // is no less likely to fit; but what fills more than the next of kRooms ranks behind the plan.
 double RoomInPlaceOf(double filled);

@@ -11,7 +11,9 @@
 #include "resolver/estimate/estimate.h"
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/given_knobs.h"
+#include "resolver/layouts/last_look.h"
 #include "resolver/layouts/layout_search.h"
+#include "resolver/layouts/other_dispatchers.h"
 #include "resolver/layouts/plan_cautions.h"
 #include "resolver/layouts/weigh_executions.h"
 #include "resolver/pipeline/resolve.h"
@@ -37,52 +39,10 @@ bool CostsMoreRoom(const ResolvedPlan& plan, const ResolvedPlan& other) {
   return others > own && other.step_us() * (1 + others) > plan.step_us() * (1 + own);
 }
 
-// Dispatchers that may take the place of the plan's own. A measurement leaves none. Recipes speak for flex against the
-// all-to-all, and each of its backends is published: between these they settle nothing.
-std::vector<Dispatcher> OtherDispatchers(const NormalizedIntent& intent, const ResolvedPlan& plan, Dispatcher own) {
-  const Decision* const decision = FindDecision(plan.decided.decisions, K::moe_token_dispatcher_type);
-  std::vector<Dispatcher> others = {Dispatcher::kAllToAll, Dispatcher::kDeepEp, Dispatcher::kHybridEp};
-  std::erase(others, own);
-  if (own == Dispatcher::kDeepEp &&
-      !decide::HybridepMapFits(decide::ExtractFeatures(intent, std::nullopt, plan.decided.config))) {
-    std::erase(others, Dispatcher::kHybridEp);
-  }
-  // What evidence says of speed is no reason for what does not fit.
-  if (decision == nullptr || !IsSettled(*decision) || !Launchable(plan)) return others;
-  if (decision->basis != Basis::kRecipes || own == Dispatcher::kAllToAll) return {};
-  std::erase(others, Dispatcher::kAllToAll);
-  return others;
-}
-
-// The decisions leave the TP overlap out beside a flex dispatcher alone (decide/dense_overlap.cc): without one it is
-// there again, unless the caller speaks of it.
-bool RegainsTensorOverlap(Dispatcher dispatcher, const ResolvedPlan& plan, const Candidate& base) {
-  return IsFlex(base.dispatcher) && !IsFlex(dispatcher) && base.tp > 1 && base.sequence_parallel &&
-         !PinOf(plan.intent, K::tp_comm_overlap).has_value();
-}
-
 // What a step with this dispatcher may take at first sight, to be worth a look in the plan's place.
 double PromisingUs(Dispatcher dispatcher, Dispatcher own, const ResolvedPlan& plan) {
   const bool alike = IsFlex(dispatcher) && IsFlex(own);
   return ExecutionLimitUs(plan, alike ? kWorthABackend : kAsFast) * (alike ? 1 : kPromise);
-}
-
-// The best execution with this dispatcher within the limit. What hangs on one flex backend hangs on the other.
-std::optional<FoundPlan> SearchWith(Dispatcher dispatcher, const ResolvedPlan& plan, double limit_us,
-                                    ExecutionSearch* prepared) {
-  ExecutionSearch& search = *prepared;
-  std::erase_if(search.question.execution.exchanges,
-                [&](const Exchange& exchange) { return exchange.dispatcher != dispatcher; });
-  if (search.question.execution.exchanges.empty()) return std::nullopt;
-  const bool tp_overlap = search.base.tp_overlap;
-  search.base.tp_overlap = tp_overlap || RegainsTensorOverlap(dispatcher, plan, search.base);
-  const bool alike = IsFlex(dispatcher) && IsFlex(search.base.dispatcher);
-  const std::vector<Graphs> graphs = search.question.execution.graphs;
-  if (alike && Settled(plan, K::cuda_graph_impl)) search.question.execution.graphs = {search.own_graphs};
-  std::optional<FoundPlan> found = SearchExecutions(search.question, search.sizes, plan.step->stages, limit_us);
-  search.question.execution.graphs = graphs;
-  search.base.tp_overlap = tp_overlap;
-  return found;
 }
 
 // What the forecast chose of the plan's overlap and graphs, and `tried` has otherwise, unsettled: beside another
@@ -182,51 +142,13 @@ absl::Status TakeFaster(const NormalizedIntent& intent, const EvidenceSnapshot& 
   return absl::OkStatus();
 }
 
-// Where the plan leaves no room for the forecast's error, what leaves less may be so much faster that it counts for
-// less.
-absl::Status TakeFuller(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
-  if (!Launchable(*plan)) return absl::OkStatus();
-  const double capacity = MemoryOf(intent.gpu).capacity;
-  for (const double room : kRooms) {
-    if (!LeavesNoRoom(*plan) || MostMemory(*plan) >= room * capacity) continue;
-    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan fuller, Resolve(intent, evidence));
-    FLIGHTPLAN_RETURN_IF_ERROR(TakeFaster(intent, evidence, {&room, 1}, &fuller));
-    if (Launchable(fuller) && RankedUs(fuller) < RankedUs(*plan) * (1 - kAsFast)) *plan = std::move(fuller);
-  }
-  return absl::OkStatus();
-}
-
-// One flex backend's buffers may be what leaves no room: the other takes its place where it ranks before it.
-absl::Status TakeRoomierBackend(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
-  if (!Launchable(*plan) || !LeavesNoRoom(*plan)) return absl::OkStatus();
-  ExecutionSearch search;
-  PrepareExecutions(*plan, /*room=*/1, &search);
-  const Dispatcher own = search.base.dispatcher;
-  if (!IsFlex(own)) return absl::OkStatus();
-  for (const Dispatcher other : OtherDispatchers(intent, *plan, own)) {
-    if (!IsFlex(other)) continue;
-    search.question.execution = search.all;
-    const std::optional<FoundPlan> found = SearchWith(other, *plan, std::numeric_limits<double>::max(), &search);
-    if (!found.has_value()) continue;
-    const GivenKnobs given = DispatcherKnobs(found->candidate, plan->decided.config, intent);
-    NormalizedIntent asked = intent;
-    GiveKnobs(given, &asked);
-    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, ExecuteLayout(asked, evidence));
-    if (tried.step == nullptr || !Launchable(tried)) continue;
-    if (RankedUs(tried) < RankedUs(*plan) * (1 - kAsFast)) TakeExecution(given, std::move(tried), plan);
-    break;
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<ResolvedPlan> ExecuteLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
   absl::StatusOr<ResolvedPlan> plan = Resolve(intent, evidence);
   if (plan.ok() && !NothingToWeigh(*plan)) {
     absl::Status status = TakeFaster(intent, evidence, kRooms, &*plan);
-    if (status.ok()) status = TakeFuller(intent, evidence, &*plan);
-    if (status.ok()) status = TakeRoomierBackend(intent, evidence, &*plan);
+    if (status.ok()) status = LookAtExecutions(intent, evidence, &*plan);
     if (!status.ok()) plan = std::move(status);
   }
   return plan;  // the one return: the plan is made where the caller has it

@@ -76,6 +76,18 @@ void GiveGraphs(const Candidate& c, Giver* to) {
   if (to->open(modules)) to->Give(modules, Names(c.graph_modules, kGraphModules));
 }
 
+// What is computed again within LoongForge's overlap starts from inputs that may wait on the host: decided with the
+// modules (decide/recompute.cc), so that modules that are given come with them.
+void GiveTensors(const Candidate& c, Giver* to) {
+  const Value tensors = OffloadTensorsOf(c.offload_modules);
+  if ((c.recompute_modules & kDropOverlapExperts) == 0 || tensors.list().empty() ||
+      !to->open(K::fine_grained_activation_offloading))
+    return;
+  to->Give(K::fine_grained_activation_offloading, Value(true));
+  to->Give(K::offload_tensors, tensors);
+  if (to->open(K::bindpcie)) to->Give(K::bindpcie, Value(true));
+}
+
 void GiveRecompute(const Candidate& c, Giver* to) {
   if (!to->open(K::recompute_modules)) return;
   if (!to->open(K::recompute_granularity)) {  // the caller's word; of the modules he says nothing
@@ -89,7 +101,8 @@ void GiveRecompute(const Candidate& c, Giver* to) {
       return to->Give(K::recompute_granularity, Value());
     case RecomputeMode::kSelective:
       to->Give(K::recompute_granularity, Value("selective"));
-      return to->Give(K::recompute_modules, RecomputeModulesOf(c.recompute_modules));
+      to->Give(K::recompute_modules, RecomputeModulesOf(c.recompute_modules));
+      return GiveTensors(c, to);
     case RecomputeMode::kFullUniform:
     case RecomputeMode::kFullBlock:
       to->Give(K::recompute_granularity, Value("full"));

@@ -166,6 +166,7 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
                                     [](const PlanAnswer& plan) { return plan.plan.estimate.fit == FitVerdict::kFits; });
     if (roomy != answers.plans.end()) {
       chosen->plan.roomy = OtherSizes(intent, chosen->plan, roomy->plan);
+      chosen->plan.roomy_us = roomy->plan.step_us();
       chosen->plan.roomy_text = absl::StrCat(LayoutText(roomy->sizes, moe), ", ", Against(*chosen, *roomy));
     }
   }

@@ -11,6 +11,7 @@
 #include "resolver/base/work.h"
 #include "resolver/layouts/execute_layout.h"
 #include "resolver/layouts/given_knobs.h"
+#include "resolver/layouts/last_look.h"
 #include "resolver/layouts/layout_search.h"
 #include "resolver/layouts/plan_cautions.h"
 #include "resolver/layouts/search_work.h"
@@ -26,10 +27,8 @@ using K = Knob;
 // Numbers of virtual stages as close as this are told apart by their number; half of it, so that the one that is taken
 // is not a longer step than another question would find.
 constexpr double kAsFastStages = kAsFast / 2;
-// Numbers of virtual stages that go through the whole pipeline and can be launched: as ranked, and of those that rank
-// first with the other EP overlap, or in all of the memory.
+// Numbers of virtual stages that go through the whole pipeline and can be launched.
 constexpr size_t kMostStageCounts = 8;
-constexpr size_t kMostOverlapped = 2, kMostFuller = 2;
 
 // A plan with one of the numbers of virtual stages, and what its step counts for: that hangs on how it is executed.
 struct StagedPlan {
@@ -90,42 +89,9 @@ absl::Status ExecuteStages(const std::vector<int64_t>& counts, size_t most, cons
   return absl::OkStatus();
 }
 
-// The overlap is decided for each number by itself, and one that ranks behind without it may be the first with it.
-absl::Status ExecuteOtherOverlap(const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
-                                 VirtualStageSearch* search, std::vector<int64_t>* tried,
-                                 std::vector<StagedPlan>* plans) {
-  std::vector<int64_t> counts = search->WithOtherOverlap(FewestStagesOfTheFastest(*plans).plan);
-  if (counts.size() > kMostOverlapped) counts.resize(kMostOverlapped);
-  return ExecuteStages(counts, plans->size() + kMostOverlapped, intent, evidence, tried, plans);
-}
-
 bool PaysForRoom(const ResolvedPlan& plan) {
   const Config& config = plan.decided.config;
   return !config.Get(K::recompute_granularity).is_none() || config.Get(K::optimizer_cpu_offload).truthy();
-}
-
-// A pipeline without virtual stages needs the least memory. The decisions hold for enough what the search's room leaves
-// out, so it is looked at where the best of the others pays for room.
-absl::Status ExecuteWithout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
-                            std::vector<int64_t>* tried, std::vector<StagedPlan>* plans) {
-  if (!PaysForRoom(FewestStagesOfTheFastest(*plans).plan)) return absl::OkStatus();
-  if (std::find(tried->begin(), tried->end(), 1) != tried->end()) return absl::OkStatus();
-  tried->push_back(1);
-  NormalizedIntent asked = intent;
-  asked.layout.virtual_pipeline_model_parallel_size = 1;
-  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, ExecuteLayout(asked, evidence));
-  const double caution = CautionOf(plan);
-  if (Launchable(plan)) plans->push_back({std::move(plan), 1, caution});
-  return absl::OkStatus();
-}
-
-// Where the best leaves no room itself, the others need not.
-absl::Status ExecuteFuller(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, VirtualStageSearch* search,
-                           std::vector<int64_t>* tried, std::vector<StagedPlan>* plans) {
-  const ResolvedPlan& best = FewestStagesOfTheFastest(*plans).plan;
-  if (!LeavesNoRoom(best)) return absl::OkStatus();
-  return ExecuteStages(search->AsIn(best, /*leave_room=*/false), plans->size() + kMostFuller, intent, evidence, tried,
-                       plans);
 }
 
 GivenKnobs WeighedKnobs(const ResolvedPlan& plan) {
@@ -249,11 +215,9 @@ absl::StatusOr<ResolvedPlan> Searched(const NormalizedIntent& intent, const Evid
   }
   FLIGHTPLAN_RETURN_IF_ERROR(
       ExecuteStages(search.AsIn(plans.front().plan), kMostStageCounts, intent, evidence, &tried, &plans));
-  FLIGHTPLAN_RETURN_IF_ERROR(ExecuteOtherOverlap(intent, evidence, &search, &tried, &plans));
-  FLIGHTPLAN_RETURN_IF_ERROR(ExecuteWithout(intent, evidence, &tried, &plans));
-  FLIGHTPLAN_RETURN_IF_ERROR(ExecuteFuller(intent, evidence, &search, &tried, &plans));
   FLIGHTPLAN_RETURN_IF_ERROR(ShareExecution(intent, evidence, &plans));
   ResolvedPlan best = std::move(FewestStagesOfTheFastest(plans).plan);
+  FLIGHTPLAN_RETURN_IF_ERROR(LookAtStages(intent, evidence, &search, &best));
   MarkDecided(K::virtual_pipeline_model_parallel_size, kLayoutDecision, kLeftOpen, &best);
   if (bring_up) SayStages(kNoPlainPipeline, &best);
   best.intent.layout = intent.layout;

@@ -31,10 +31,9 @@ NormalizedIntent WithGivenSizes(NormalizedIntent intent) {
 }
 
 // The virtual stages of what fits, best first, in the first of the rooms that anything fits.
-std::vector<int64_t> RankedIn(SearchQuestion* question, bool leave_room) {
+std::vector<int64_t> RankedIn(SearchQuestion* question) {
   std::vector<int64_t> counts;
   for (const double room : kRooms) {
-    if (!leave_room && room < 1) continue;
     question->room = room;
     for (const FoundPlan& plan : Search(*question).plans) counts.push_back(plan.sizes.vpp);
     if (!counts.empty()) break;
@@ -81,31 +80,36 @@ std::vector<int64_t> VirtualStageSearch::AsDecided() {
   if (!open_) return {};
   LayoutSizes given = search_.question.layout.wish;
   given.tp = std::max(1, given.tp);  // open where a fix of an open layout's plan is tried
-  return Ranked(search_.question.base(given), /*leave_room=*/true);
+  return Ranked(search_.question.base(given));
 }
 
-std::vector<int64_t> VirtualStageSearch::AsIn(const ResolvedPlan& plan, bool leave_room) {
+std::vector<int64_t> VirtualStageSearch::AsIn(const ResolvedPlan& plan) {
   if (!open_ || plan.step == nullptr) return {};
-  return Ranked(PrepareAsIn(plan), leave_room);
+  return Ranked(PrepareAsIn(plan, /*dear=*/false));
 }
 
-std::vector<int64_t> VirtualStageSearch::WithOtherOverlap(const ResolvedPlan& plan) {
-  if (!open_ || plan.step == nullptr) return {};
-  const Candidate as = PrepareAsIn(plan);
-  ExecutionSpace& space = search_.question.execution;
-  space.exchanges = exchanges_;
-  std::erase_if(space.exchanges, [&](const Exchange& exchange) { return exchange.ep_overlap == as.ep_overlap; });
-  if (space.exchanges.empty()) return {};
-  space.graphs = {{as.graphs, as.graph_modules}};
-  return RankedIn(&search_.question, /*leave_room=*/true);
+ExecutionSpace* VirtualStageSearch::Open(const ResolvedPlan& plan) {
+  if (!open_ || plan.step == nullptr) return nullptr;
+  PrepareAsIn(plan, /*dear=*/true);
+  search_.question.execution.exchanges = exchanges_;
+  return &search_.question.execution;
 }
 
-// Gives the question what goes with the plan's execution; the plan's candidate.
-Candidate VirtualStageSearch::PrepareAsIn(const ResolvedPlan& plan) {
+std::vector<FoundPlan> VirtualStageSearch::Before(double limit_us, double room) {
+  SearchQuestion question = search_.question;
+  question.room = room;
+  question.limit = limit_us;
+  question.caution->memory = MemoryCaution(room);
+  return Search(question).plans;
+}
+
+// Gives the question what goes with the plan's execution; the plan's candidate. `dear`: as ExecutionsOf takes it.
+Candidate VirtualStageSearch::PrepareAsIn(const ResolvedPlan& plan, bool dear) {
   Candidate as = CandidateOf(plan.decided.config, plan.env, search_.shape, plan.step->stages);
   // What pays dearly for room is known of a whole plan alone.
-  ExecutionSpace own = ExecutionsOf(search_.intent, search_.shape, search_.config, as, PaysDearlyForRoom(as));
+  ExecutionSpace own = ExecutionsOf(search_.intent, search_.shape, search_.config, as, dear || PaysDearlyForRoom(as));
   ExecutionSpace& space = search_.question.execution;
+  space.graphs = std::move(own.graphs);
   space.optimizer_offloads = std::move(own.optimizer_offloads);
   space.on_gpu = own.on_gpu;
   space.on_host = own.on_host;
@@ -123,7 +127,7 @@ Candidate VirtualStageSearch::PrepareAsIn(const ResolvedPlan& plan) {
   return as;
 }
 
-std::vector<int64_t> VirtualStageSearch::Ranked(const Candidate& as, bool leave_room) {
+std::vector<int64_t> VirtualStageSearch::Ranked(const Candidate& as) {
   ExecutionSpace& space = search_.question.execution;
   const auto own = std::find_if(exchanges_.begin(), exchanges_.end(), [&](const Exchange& exchange) {
     return exchange.dispatcher == as.dispatcher && exchange.ep_overlap == as.ep_overlap;
@@ -138,11 +142,11 @@ std::vector<int64_t> VirtualStageSearch::Ranked(const Candidate& as, bool leave_
            other.ep_overlap == as.ep_overlap;
   });
   space.graphs = {{as.graphs, as.graph_modules}};
-  std::vector<int64_t> counts = RankedIn(&search_.question, leave_room);
+  std::vector<int64_t> counts = RankedIn(&search_.question);
   // Where none fits with the plan's exchange, one may with another: the decisions weigh all of them for each number.
   if (counts.empty() && exchanges_.size() > space.exchanges.size()) {
     space.exchanges = exchanges_;
-    counts = RankedIn(&search_.question, leave_room);
+    counts = RankedIn(&search_.question);
   }
   return counts;
 }

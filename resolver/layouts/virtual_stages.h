@@ -25,17 +25,21 @@ class VirtualStageSearch {
   VirtualStageSearch& operator=(const VirtualStageSearch&) = delete;
 
   // Best first, with the dispatcher, EP overlap and graphs that the decisions take without virtual stages, or those of
-  // a plan that was resolved with some. Recompute and offload are open. Empty: not open, or nothing fits.
-  // `leave_room`: of those that fill all of the memory only where no others fit.
+  // a plan that was resolved with some. Recompute and offload are open. Empty: not open, or nothing fits. Those that
+  // fill all of the memory come only where no others fit.
   std::vector<int64_t> AsDecided();
-  std::vector<int64_t> AsIn(const ResolvedPlan& plan, bool leave_room = true);
+  std::vector<int64_t> AsIn(const ResolvedPlan& plan);
 
-  // The same with the EP overlap that the plan does not have: other numbers have room for it, or gain by it.
-  std::vector<int64_t> WithOtherOverlap(const ResolvedPlan& plan);
+  // Opens every way of execution beside the plan's; the caller takes out of it what stands. Null: the stages are not
+  // open.
+  ExecutionSpace* Open(const ResolvedPlan& plan);
+  // Of what is open the best execution of each number that fills no more than `room`, a share of the memory, and ranks
+  // before the limit, best first: by its step, in microseconds, with its cautions and with the memory's of the room.
+  std::vector<FoundPlan> Before(double limit_us, double room);
 
  private:
-  Candidate PrepareAsIn(const ResolvedPlan& plan);
-  std::vector<int64_t> Ranked(const Candidate& as, bool leave_room);
+  Candidate PrepareAsIn(const ResolvedPlan& plan, bool dear);
+  std::vector<int64_t> Ranked(const Candidate& as);
   bool open_ = false;
   LayoutSearch search_;
   std::map<std::pair<int, int>, std::vector<std::shared_ptr<const StageLayout>>> stages_;  // by PP and VPP

@@ -133,12 +133,11 @@ void TakeExecution(const GivenKnobs& given, ResolvedPlan&& tried, ResolvedPlan* 
   *plan = std::move(tried);
 }
 
-namespace {
-
-// The decision stays as it is while what no evidence speaks of is weighed.
 bool Stands(const ResolvedPlan& plan, Knob knob, bool by_evidence) {
   return Plainest(plan) || NeedsAb(plan, knob) || (by_evidence && Settled(plan, knob));
 }
+
+namespace {
 
 // Takes from the space what would change a decision that stands, and the other dispatchers.
 void KeepStanding(const ResolvedPlan& plan, ExecutionSearch* search) {
@@ -298,8 +297,9 @@ bool TakeWithinOverlap(ResolvedPlan&& tried, double room, ResolvedPlan* plan) {
 bool MakeRoomForPair(const ResolvedPlan& plan, AbSuggestion* ab) {
   const bool weighed = ab->knob == K::overlap_moe_expert_parallel_comm || ab->knob == K::cuda_graph_impl;
   if (!weighed || plan.step == nullptr) return false;
-  ExecutionSearch search;
-  PrepareExecutions(plan, kRoom, &search);
+  ExecutionSearch search{.dear = true};
+  const double capacity = MemoryOf(plan.intent.gpu).capacity;
+  PrepareExecutions(plan, capacity > 0 ? RoomOf(MostMemory(plan) / capacity) : kRoom, &search);
   KeepOthers(search.base, ab->knob, &search.question.execution);
   if (search.question.execution.size() == 0) return false;
   const std::optional<FoundPlan> found =

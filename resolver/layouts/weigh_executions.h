@@ -40,6 +40,9 @@ bool NothingToWeigh(const ResolvedPlan& plan);
 // Evidence settles this decision of the plan's.
 bool Settled(const ResolvedPlan& plan, Knob knob);
 
+// The decision stays as it is while what no evidence speaks of is weighed. `by_evidence`: what evidence settles, too.
+bool Stands(const ResolvedPlan& plan, Knob knob, bool by_evidence);
+
 // Fits where the plan does not, or is faster: by more than `errors` half-widths of the difference, and than `worth` of
 // the step. `room`: of one GPU, in bytes; 0: not known.
 bool BetterExecuted(const ResolvedPlan& plan, const ResolvedPlan& other, double room, double errors,

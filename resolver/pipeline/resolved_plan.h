@@ -37,6 +37,7 @@ struct ResolvedPlan {
   Patch chosen;                       // sizes that the caller left open and a search chose
   Patch roomy;  // the best of them with room for the memory's whole band, where the chosen have none; empty: none known
   std::string roomy_text;  // its sizes, and how much longer its step is
+  double roomy_us = 0;     // its step
 
   double step_us() const { return step != nullptr ? step->outlook.us : 0; }
 };

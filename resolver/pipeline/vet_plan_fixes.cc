@@ -75,7 +75,7 @@ double ComparedUs(const ResolvedPlan& plan) {
 void NameRoomy(const std::optional<MemoryFix>& fix, ResolvedPlan* plan) {
   if (plan->roomy_text.empty()) return;
   const bool better = fix.has_value() && !fix->roomy && fix->outcome.fit == FitVerdict::kFits &&
-                      fix->outcome.step_us > 0 && ComparedUs(*plan) > 0;
+                      fix->outcome.step_us > 0 && fix->outcome.step_us < plan->roomy_us && ComparedUs(*plan) > 0;
   const std::string text = better ? absl::StrFormat("the chosen with the fix of its memory, %+.1f %%",
                                                     100 * (fix->outcome.step_us / ComparedUs(*plan) - 1))
                                   : plan->roomy_text;

@@ -57,6 +57,20 @@ constexpr KnownQuestion kKnownQuestions[] = {
     {"kimi-k2", "b200-sxm", 256, 4096, 2048, "loongforge", 1, 4, 0, 16, v1::STAGE_TUNE, true},
     {"qwen3.5-122b-a10b", "a800-sxm-80gb", 128, 16384, 1024, "loongforge", 2, 2, 4, 32, v1::STAGE_PRODUCTION, false},
     {"qwen3-coder-480b-a35b", "b200-sxm", 256, 4096, 512, "megatron-bridge", 1, 2, 0, 32, v1::STAGE_PRODUCTION, false},
+    {"dbrx", "b200-sxm", 32, 16384, 128, "flagscale", 1, 2, 0, 4, v1::STAGE_TUNE, false},
+    {"qwen2-57b-a14b", "a100-sxm-80gb", 64, 16384, 128, "megatron-bridge", 2, 1, 0, 8, v1::STAGE_TUNE, true},
+    {"glm-4.5", "h20-sxm-96gb", 512, 16384, 512, "loongforge", 1, 8, 0, 8, v1::STAGE_TUNE, false},
+    {"kimi-k2", "a800-sxm-80gb", 1024, 8192, 8192, "megatron-lm", 8, 2, 0, 64, v1::STAGE_PRODUCTION, true},
+    {"glm-4.5", "gb200-nvl72", 128, 8192, 512, "megatron-lm", 1, 4, 0, 4, v1::STAGE_PRODUCTION, false},
+    {"glm-4.5", "a100-sxm-80gb", 256, 16384, 512, "megatron-lm", 2, 4, 0, 16, v1::STAGE_PRODUCTION, false},
+    {"kimi-k2", "h200-sxm", 1024, 4096, 1024, "megatron-bridge", 4, 2, 0, 32, v1::STAGE_PRODUCTION, false},
+    {"qwen3-coder-480b-a35b", "h800-sxm", 256, 16384, 512, "megatron-bridge", 1, 8, 0, 8, v1::STAGE_PRODUCTION, true},
+    {"gpt-oss-120b", "b200-sxm", 128, 8192, 1024, "megatron-bridge", 8, 4, 0, 32, v1::STAGE_TUNE, true},
+    {"ling-mini-2.0", "h100-sxm", 128, 16384, 128, "loongforge", 1, 4, 0, 16, v1::STAGE_TUNE, true},
+    {"qwen3-vl-30b-a3b", "rtx-pro-6000-server", 8, 4096, 16, "slime", 1, 2, 0, 4, v1::STAGE_PRODUCTION, true},
+    {"deepseek-v2-lite", "h100-sxm", 256, 16384, 1024, "megatron-lm", 1, 4, 2, 16, v1::STAGE_TUNE, false},
+    {"deepseek-v2", "a100-sxm-80gb", 1024, 8192, 4096, "megatron-bridge", 4, 8, 0, 4, v1::STAGE_PRODUCTION, true},
+    {"kimi-k2", "a800-sxm-80gb", 256, 4096, 2048, "loongforge", 2, 4, 8, 64, v1::STAGE_PRODUCTION, true},
 };
 
 v1::ResolveConfigRequest RequestOf(const KnownQuestion& known) {

@@ -100,14 +100,12 @@ unsigned TensorsToOffload(const Deliberation& d, unsigned recomputed) {
 }
 
 void OffloadTensors(Deliberation& d, unsigned tensors) {
-  Value::List names = {Value("dispatched_input")};
-  if ((tensors & kOffloadPreMlpNormOutput) != 0) names.emplace_back("pre_mlp_layernorm_output");
   d.Choose(K::fine_grained_activation_offloading, true,
            {.rule_id = kOffloadRule,
             .reason = "recompute inside the overlap schedule is not enough: the inputs it starts from wait on the host",
             .basis = Basis::kEstimate,
             .citations = {evidence::kLoongForgeOverlap}});
-  d.Follow(K::offload_tensors, Value(std::move(names)), K::fine_grained_activation_offloading, kOffloadRule,
+  d.Follow(K::offload_tensors, OffloadTensorsOf(tensors), K::fine_grained_activation_offloading, kOffloadRule,
            "the inputs of what a2a_overlap_mlp recomputes");
   d.Follow(K::bindpcie, true, K::fine_grained_activation_offloading, kOffloadRule,
            "copies to the host run at full rate only from the GPU's own NUMA node");

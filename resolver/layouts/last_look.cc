@@ -1,0 +1,190 @@
+#include "resolver/layouts/last_look.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "resolver/base/status_macros.h"
+#include "resolver/estimate/estimate.h"
+#include "resolver/layouts/execute_layout.h"
+#include "resolver/layouts/execution_space.h"
+#include "resolver/layouts/given_knobs.h"
+#include "resolver/layouts/other_dispatchers.h"
+#include "resolver/layouts/plan_cautions.h"
+#include "resolver/layouts/weigh_executions.h"
+#include "resolver/pipeline/resolve.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+
+// What another execution must gain: more where it fills more memory. Half of what is as fast, since what another
+// question ends with may be as far off the best as this one.
+constexpr double kWorthTaking = kAsFast / 2;
+// Each look is at what is open beside the plan that the last one took.
+constexpr int kMostLooks = 3;
+// Executions that go through the whole pipeline, whose decisions may settle what goes with one otherwise.
+constexpr size_t kMostTried = 6;
+
+double LimitUs(const ResolvedPlan& plan) { return RankedUs(plan) * (1 - kWorthTaking); }
+
+bool IsBringUp(const ResolvedPlan& plan) { return plan.intent.stage == Stage::kBringUp; }
+
+Candidate OwnCandidate(const ResolvedPlan& plan) {
+  return CandidateOf(plan.decided.config, plan.env, plan.step->model.shape(), plan.step->stages);
+}
+
+// Whether memory is short: the plan leaves no room, or pays for it with more than what costs next to nothing to compute
+// again.
+bool IsShort(const ResolvedPlan& plan) {
+  const Candidate own = OwnCandidate(plan);
+  if (LeavesNoRoom(plan) || own.optimizer_offload > 0) return true;
+  if (own.recompute == RecomputeMode::kNone) return false;
+  // Beside experts a dense MLP is that of a few layers.
+  const unsigned cheap =
+      kDropMlaUpProj | kDropMoeAct | kDropLayernorm | (plan.intent.model.is_moe() ? unsigned{kDropMlp} : 0U);
+  return own.recompute != RecomputeMode::kSelective || (own.recompute_modules & ~cheap) != 0;
+}
+
+// The plan's own dispatcher, and those that may take its place.
+std::vector<Dispatcher> OpenDispatchers(const NormalizedIntent& intent, const ResolvedPlan& plan, Dispatcher own) {
+  std::vector<Dispatcher> open;
+  if (intent.model.is_moe() && !KeepsDispatcher(plan)) open = OtherDispatchers(intent, plan, own);
+  open.push_back(own);
+  return open;
+}
+
+// Takes out of the space what would change a decision that stands.
+void KeepStanding(const std::vector<Dispatcher>& dispatchers, const ResolvedPlan& plan, const Candidate& own,
+                  ExecutionSpace* space) {
+  const bool overlap = Stands(plan, K::overlap_moe_expert_parallel_comm, /*by_evidence=*/true);
+  std::erase_if(space->exchanges, [&](const Exchange& exchange) {
+    return std::find(dispatchers.begin(), dispatchers.end(), exchange.dispatcher) == dispatchers.end() ||
+           (overlap && exchange.ep_overlap != own.ep_overlap);
+  });
+  if (Stands(plan, K::cuda_graph_impl, /*by_evidence=*/true)) {
+    space->graphs = {OwnGraphs(plan.intent, plan.step->model.shape(), plan.decided.config, own)};
+  }
+  if (IsBringUp(plan)) {  // of a flex dispatcher that the caller asks for, each backend is as plain
+    space->recomputes = {{own.recompute, own.recompute_modules, own.offload_layers}};
+    space->optimizer_offloads = {own.optimizer_offload};
+  }
+}
+
+// What was found, made whole answers of, first the best: takes the first that ranks before the plan; whether there was
+// one. `stages`: each has its own number of virtual stages.
+absl::StatusOr<bool> TakeFirstBefore(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, bool stages,
+                                     std::vector<FoundPlan> found, ResolvedPlan* plan) {
+  std::stable_sort(found.begin(), found.end(), [](const FoundPlan& a, const FoundPlan& b) {
+    return a.step.us * a.caution < b.step.us * b.caution;
+  });
+  if (found.size() > kMostTried) found.resize(kMostTried);
+  for (const FoundPlan& one : found) {
+    const GivenKnobs given = ExecutionKnobs(one.candidate, plan->decided.config, intent);
+    NormalizedIntent asked = intent;
+    if (stages) asked.layout.virtual_pipeline_model_parallel_size = one.sizes.vpp;
+    GiveKnobs(given, &asked);
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(asked), evidence));
+    if (tried.step == nullptr || !Launchable(tried)) continue;
+    const double worth = MostMemory(tried) > MostMemory(*plan) ? kAsFast : kWorthTaking;
+    if (RankedUs(tried) >= RankedUs(*plan) * (1 - worth)) continue;
+    TakeExecution(given, std::move(tried), plan);
+    return true;
+  }
+  return false;
+}
+
+// In a room the memory counts for what it does where all of it is filled.
+CautionContext CautionsIn(double room, const NormalizedIntent& intent) {
+  CautionContext context = CautionContextOf(intent);
+  context.memory = MemoryCaution(room);
+  return context;
+}
+
+// Whether anything is faster that is open, with whatever a dispatcher brings back: a bound for all of them.
+bool AnyFaster(const std::vector<Dispatcher>& dispatchers, const ResolvedPlan& plan, double limit_us,
+               ExecutionSearch* search) {
+  const bool tp_overlap = search->base.tp_overlap;
+  for (const Dispatcher dispatcher : dispatchers) {
+    search->base.tp_overlap |= RegainsTensorOverlap(dispatcher, plan, search->base);
+  }
+  const bool any = SearchExecutions(search->question, search->sizes, plan.step->stages, limit_us).has_value();
+  search->base.tp_overlap = tp_overlap;
+  return any;
+}
+
+std::vector<FoundPlan> FindExecutions(const NormalizedIntent& intent, const ResolvedPlan& plan) {
+  ExecutionSearch search{.dear = true};
+  PrepareExecutions(plan, /*room=*/1, &search);
+  ExecutionSpace& space = search.question.execution;
+  std::vector<Dispatcher> dispatchers = OpenDispatchers(intent, plan, search.base.dispatcher);
+  KeepStanding(dispatchers, plan, search.base, &space);
+  const std::vector<Exchange> exchanges = space.exchanges;
+  std::erase_if(dispatchers, [&](Dispatcher dispatcher) {
+    return std::none_of(exchanges.begin(), exchanges.end(),
+                        [&](const Exchange& exchange) { return exchange.dispatcher == dispatcher; });
+  });
+  const auto limit_in = [&](double room) {
+    search.question.caution = CautionsIn(room, intent);
+    return LimitUs(plan) / (1 + CautionRatio(search.sizes, *search.question.caution));
+  };
+  // What fills more ranks so much lower that seldom anything is fast enough.
+  const bool fuller = AnyFaster(dispatchers, plan, limit_in(kTightRoom), &search);
+  std::vector<FoundPlan> found;
+  for (const double room : kRooms) {
+    if (room > kRoom && !fuller) break;
+    search.question.room = room;
+    const double limit_us = limit_in(room);
+    if (dispatchers.size() > 1 && !AnyFaster(dispatchers, plan, limit_us, &search)) continue;
+    for (const Dispatcher dispatcher : dispatchers) {
+      space.exchanges = exchanges;
+      std::optional<FoundPlan> one = SearchWith(dispatcher, plan, limit_us, &search);
+      if (one.has_value()) found.push_back(*std::move(one));
+    }
+    space.exchanges = exchanges;
+  }
+  return found;
+}
+
+absl::Status TakeWhatRanksBefore(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
+  for (int look = 0; look < kMostLooks; ++look) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(
+        const bool taken, TakeFirstBefore(intent, evidence, /*stages=*/false, FindExecutions(intent, *plan), plan));
+    if (!taken) break;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status LookAtExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
+  if (!Launchable(*plan) || !IsShort(*plan)) return absl::OkStatus();
+  return TakeWhatRanksBefore(intent, evidence, plan);
+}
+
+absl::Status LookAtStages(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, VirtualStageSearch* search,
+                          ResolvedPlan* plan) {
+  for (int look = 0; look < kMostLooks && Launchable(*plan) && !IsBringUp(*plan); ++look) {
+    ExecutionSpace* const space = search->Open(*plan);
+    if (space == nullptr) break;
+    const Candidate own = OwnCandidate(*plan);
+    KeepStanding(OpenDispatchers(intent, *plan, own.dispatcher), *plan, own, space);
+    if (space->size() == 0) break;
+    std::vector<FoundPlan> found;
+    for (const double room : kRooms) {
+      for (FoundPlan& one : search->Before(LimitUs(*plan), room)) found.push_back(std::move(one));
+    }
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const bool taken,
+                                TakeFirstBefore(intent, evidence, /*stages=*/true, std::move(found), plan));
+    if (!taken) break;
+    // What goes with another dispatcher is known of given stages alone.
+    NormalizedIntent given = intent;
+    given.layout.virtual_pipeline_model_parallel_size = OwnCandidate(*plan).vpp;
+    FLIGHTPLAN_RETURN_IF_ERROR(TakeWhatRanksBefore(given, evidence, plan));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace flightplan

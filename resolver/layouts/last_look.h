@@ -1,0 +1,21 @@
+// What decisions that were weighed one after the other miss: every execution that is open, all of them together and in
+// each of the rooms (kRooms of estimate/memory.h), ranked as answers are.
+#pragma once
+
+#include "absl/status/status.h"
+#include "resolver/evidence/snapshot.h"
+#include "resolver/layouts/virtual_stages.h"
+#include "resolver/pipeline/resolved_plan.h"
+#include "resolver/plan/intent.h"
+
+namespace flightplan {
+
+// Takes another execution in the place of a plan that is short of memory, where that ranks clearly before the plan:
+// with memory enough the decisions miss next to nothing.
+absl::Status LookAtExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan);
+
+// The same of any plan whose virtual stages are open, over all numbers of them.
+absl::Status LookAtStages(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, VirtualStageSearch* search,
+                          ResolvedPlan* plan);
+
+}  // namespace flightplan
