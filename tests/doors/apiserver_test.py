@@ -20,7 +20,8 @@ import unittest
 
 import yaml
 
-from webhook import MANIFEST, OBJECTS, Door, free_port, obj
+from webhook import MANIFEST, OBJECTS, Door, obj
+from serving import free_port
 
 SKIPPED = 77
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
@@ -180,7 +181,7 @@ class RealApiServer(unittest.TestCase):
         assert (hook["timeoutSeconds"], hook["failurePolicy"]) == (TIMEOUT, "Ignore")
         hook["failurePolicy"] = policy
         authority = authority or (door.root / "first/ca.pem").read_bytes()
-        hook["clientConfig"] = {"url": f"https://127.0.0.1:{door.ports[1]}/admission/v1/validate",
+        hook["clientConfig"] = {"url": f"https://127.0.0.1:{door.webhook}/admission/v1/validate",
                                 "caBundle": base64.b64encode(authority).decode()}
         # A namespace of its own tells when the API server goes by the new configuration.
         cls.names += 1

@@ -18,7 +18,8 @@ import unittest
 
 import yaml
 
-from webhook import DEAR_SCRIPT, MANIFEST, OBJECTS, Door, obj, peak_mib
+from webhook import DEAR_SCRIPT, MANIFEST, OBJECTS, Door, obj
+from serving import peak_mib
 
 SKIPPED = 77
 if shutil.which("openssl") is None:
@@ -297,7 +298,7 @@ class KubernetesDoor(unittest.TestCase):
         def milliseconds(number, wait):
             request = {"uid": f"gone-{number}", "operation": "CREATE", "namespace": "a", "name": "a", "object": thing}
             body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).encode()
-            raw = socket.create_connection(("127.0.0.1", self.warn.ports[1]), 10)
+            raw = socket.create_connection(("127.0.0.1", self.warn.webhook), 10)
             with self.warn.context.wrap_socket(raw, server_hostname="127.0.0.1") as tls:
                 tls.sendall(b"POST /admission/v1/validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
                 if wait:
@@ -317,7 +318,7 @@ class KubernetesDoor(unittest.TestCase):
 
     def test_plain_http_gets_no_answer(self):
         with self.assertRaises(OSError):
-            with socket.create_connection(("127.0.0.1", self.enforce.ports[1]), 10) as plain:
+            with socket.create_connection(("127.0.0.1", self.enforce.webhook), 10) as plain:
                 plain.sendall(b"POST /admission/v1/validate HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
                 if not plain.recv(100).startswith(b"HTTP/1.1 200"):
                     raise OSError("no answer")

@@ -2,10 +2,9 @@
 import http.client
 import json
 import pathlib
-import shutil
-import socket
 import ssl
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
@@ -13,6 +12,9 @@ import urllib.request
 import yaml
 
 HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE / "../support"))
+from serving import Server  # noqa: E402
+
 OBJECTS = sorted(path.stem for path in (HERE / "objects").glob("*.yaml"))
 MANIFEST = HERE / "../../clients/kubernetes/webhook.yaml"
 # A launch behind as much work as one review may take.
@@ -24,42 +26,20 @@ def obj(kind, tp=2):
     return yaml.safe_load((HERE / f"objects/{kind}.yaml").read_text().replace("{TP}", str(tp)))
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def peak_mib(process):
-    """The most memory that a process has had, in MiB."""
-    status = pathlib.Path(f"/proc/{process}/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
-
-
-class Door:
+class Door(Server):
     """A server with a webhook in a mode of its own. `authority`: a folder for another authority, and a certificate of it."""
 
-    def __init__(self, flightplan, mode, *flags, authority=None):
-        self.root = pathlib.Path(tempfile.mkdtemp(prefix="webhook-"))
+    def __init__(self, flightplan, mode, *flags, listen=(), authority=None):
+        scratch = tempfile.TemporaryDirectory(prefix="webhook-")
+        self.root = pathlib.Path(scratch.name)
         if authority is not None:
             self.issue(pathlib.Path(authority), "kube-apiserver")
         self.mode = mode
-        self.ports = free_port(), free_port()
         self.make_certificate("first")
-        self.log = open(self.root / "log", "wb")
-        self.process = subprocess.Popen(
-            [flightplan, "serve", f"--listen=unix:{self.root}/s.sock", f"--http_listen=127.0.0.1:{self.ports[0]}",
-             f"--webhook_listen=127.0.0.1:{self.ports[1]}", f"--webhook_cert_file={self.root}/cert.pem",
-             f"--webhook_key_file={self.root}/key.pem", f"--webhook_mode={mode}", "--drain_delay=0s",
-             f"--decision_log=file:{self.root}/decisions", *flags],
-            stderr=self.log)
-        for _ in range(200):
-            try:
-                socket.create_connection(("127.0.0.1", self.ports[1]), 1).close()
-                return
-            except OSError:
-                time.sleep(0.1)
-        raise RuntimeError((self.root / "log").read_text())
+        super().__init__(flightplan, "--webhook_listen=127.0.0.1:0", f"--webhook_cert_file={self.root}/cert.pem",
+                         f"--webhook_key_file={self.root}/key.pem", f"--webhook_mode={mode}",
+                         f"--decision_log=file:{self.root}/decisions", *flags,
+                         listen=(f"unix:{self.root}/s.sock", *listen), scratch=scratch)
 
     @staticmethod
     def issue(folder, name):
@@ -85,7 +65,7 @@ class Door:
             link.rename(self.root / file)
 
     def post(self, body, path="/admission/v1/validate"):
-        connection = http.client.HTTPSConnection("127.0.0.1", self.ports[1], context=self.context, timeout=30)
+        connection = http.client.HTTPSConnection("127.0.0.1", self.webhook, context=self.context, timeout=30)
         connection.request("POST", path, body if isinstance(body, bytes) else json.dumps(body).encode(),
                            {"Content-Type": "application/json"})
         answer = connection.getresponse()
@@ -104,7 +84,7 @@ class Door:
         return answer["response"]
 
     def count(self, verdict):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.ports[0]}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http}/metrics", timeout=10) as answer:
             name = f'flightplan_door_reviews_total{{door="kubernetes",mode="{self.mode}",verdict="{verdict}"}} '
             return float(next(line for line in answer.read().decode().splitlines() if line.startswith(name)).split()[-1])
 
@@ -117,9 +97,3 @@ class Door:
                 return found
             time.sleep(0.05)
         raise AssertionError(f"no line with {key}={value} in the decision log")
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait(30)
-        self.log.close()
-        shutil.rmtree(self.root)

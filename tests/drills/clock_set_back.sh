@@ -22,9 +22,8 @@ int clock_gettime(clockid_t clock, struct timespec* now) {
 }
 C
 cc -shared -fPIC -o "$work/clock.so" "$work/clock.c"
-ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" LD_PRELOAD="$work/clock.so" "$flightplan" serve --listen="unix:$work/s.sock" --http_listen=127.0.0.1:0 --evidence_store=off \
-  --drain_delay=2s 2>"$work/s.log" &
-server=$!
+ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" LD_PRELOAD="$work/clock.so" \
+  spawn_server s --listen="unix:$work/s.sock" --http_listen=127.0.0.1:0 --evidence_store=off --drain_delay=2s
 wait_for "the server does not start" is_serving s
 # The server dials itself once a second, and waits for the answer by a clock.
 health="http://127.0.0.1:$(served s http_port)"

@@ -5,13 +5,11 @@ rule and alert answers.
 usage: dashboard.py BINDIR
 """
 import contextlib
-import hashlib
 import json
 import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,18 +17,15 @@ import time
 import urllib.parse
 import urllib.request
 
+from drill_server import Server, tokens
+from serving import free_port
+
 bindir = pathlib.Path(sys.argv[1])
 deploy = pathlib.Path(__file__).resolve().parents[2] / "deploy"
 for tool in ("prometheus", "openssl", "haproxy"):
     if shutil.which(tool) is None:
         print(f"skipped: {tool} is not installed (deploy/setup.sh)")
         sys.exit(77)
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def get(url):
@@ -68,24 +63,19 @@ with contextlib.ExitStack() as stack:
         stack.callback(lambda: (process.kill(), process.wait()))
         return process
 
-    grpc_port, http_port, prometheus_port = free_port(), free_port(), free_port()
+    prometheus_port = free_port()
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
                     work / "key.pem", "-out", work / "cert.pem", "-days", "30", "-subj", "/CN=localhost", "-addext",
                     "subjectAltName=DNS:localhost"], check=True, capture_output=True)
-    digest = hashlib.sha256(b"drill").hexdigest()
-    (work / "tokens.yaml").write_text(f"tokens:\n  - {{sha256: {digest}, tenant: drill, roles: [read, resolve], expires: 2126-01-01T00:00:00Z}}\n")
     (work / "quotas.yaml").write_text("default: {calls_per_second: 50, concurrent: 64}\n")
-    start("server", bindir / "flightplan", "serve", f"--listen=127.0.0.1:{grpc_port}", f"--http_listen=127.0.0.1:{http_port}",
-          f"--tls_cert_file={work}/cert.pem", f"--tls_key_file={work}/key.pem", f"--token_file={work}/tokens.yaml",
-          f"--quota_file={work}/quotas.yaml", f"--decision_log=file:{work}/decisions", f"--evidence_store=sqlite:{work}/evidence.db")
-    wait_for("the server", f"http://127.0.0.1:{http_port}/readyz")
+    server = Server(bindir, f"--tls_cert_file={work}/cert.pem", f"--tls_key_file={work}/key.pem", tokens(work, "drill", roles="read, resolve"),
+                    f"--quota_file={work}/quotas.yaml", f"--decision_log=file:{work}/decisions", f"--evidence_store=sqlite:{work}/evidence.db")
+    stack.callback(server.stop)  # before its files are gone
 
     # The balancer speaks plain text: with a server of its own, and two of which nobody is there.
-    plain_port, plain_http_port, front_port, front_http_port = free_port(), free_port(), free_port(), free_port()
-    start("plain", bindir / "flightplan", "serve", f"--listen=127.0.0.1:{plain_port}",
-          f"--http_listen=127.0.0.1:{plain_http_port}", "--log_level=error")
-    wait_for("the server behind the balancer", f"http://127.0.0.1:{plain_http_port}/readyz")
-    replicas = {"FLIGHTPLAN_A": f"127.0.0.1:{plain_port}"}
+    plain = Server(bindir)
+    front_port, front_http_port = free_port(), free_port()
+    replicas = {"FLIGHTPLAN_A": f"127.0.0.1:{plain.port}"}
     for letter in "BC":
         replicas |= {f"FLIGHTPLAN_{letter}": "127.0.0.1:1"}
     start("haproxy", "haproxy", "-f", deploy / "haproxy" / "strangers.cfg", "-f",
@@ -101,7 +91,7 @@ with contextlib.ExitStack() as stack:
 rule_files: [{work}/recording.yml, {work}/alerts.yml]
 scrape_configs:
   - job_name: flightplan
-    static_configs: [{{targets: ["127.0.0.1:{http_port}"]}}]
+    static_configs: [{{targets: ["127.0.0.1:{server.http}"]}}]
   - job_name: haproxy
     static_configs: [{{targets: ["127.0.0.1:{front_http_port}"]}}]
 """)
@@ -111,7 +101,7 @@ scrape_configs:
     wait_for("Prometheus", f"{base}/-/ready")
 
     # Calls, refusals over the quota, and findings that are errors.
-    load = start("load", bindir / "load_client", f"--target=localhost:{grpc_port}", f"--ca={work}/cert.pem", "--token=drill",
+    load = start("load", bindir / "load_client", f"--target=localhost:{server.port}", f"--ca={work}/cert.pem", "--token=drill",
                  "--rate=80", "--seconds=8", "--cold")
     start("balanced load", bindir / "load_client", f"--target=127.0.0.1:{front_port}", "--rate=20", "--seconds=8")
     (work / "launch.sh").write_text("torchrun pretrain_gpt.py --num-layers 7 --pipeline-model-parallel-size 2 --hidden-size 1024 "
@@ -119,7 +109,7 @@ scrape_configs:
     environment = {"FLIGHTPLAN_TOKEN": "drill", "FLIGHTPLAN_CA_FILE": str(work / "cert.pem"), "PATH": "/usr/bin:/bin"}
     judged = set()
     while load.poll() is None:
-        result = subprocess.run([bindir / "flightplan", "validate", work / "launch.sh", "--server", f"localhost:{grpc_port}"],
+        result = subprocess.run([bindir / "flightplan", "validate", work / "launch.sh", "--server", f"localhost:{server.port}"],
                                 env=environment, capture_output=True, text=True, check=False)
         judged.add((result.returncode, result.stderr[-200:]))
         time.sleep(1)

@@ -1,49 +1,35 @@
 """A server of its own for a drill, and a good caller beside what the drill does to it."""
-import atexit
-import contextlib
+import hashlib
 import pathlib
 import re
 import subprocess
 import sys
-import time
-import urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent / "../doors"))
-from webhook import free_port  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "../support"))
+import serving  # noqa: E402
 
 
-class Server:
-    """Started on loopback and ready; ended with the drill."""
+def tokens(folder, *tenants, roles="resolve"):
+    """A file of tokens in that folder, of tenants who are called as their tokens are: the flag that names it."""
+    rows = [f"  - {{sha256: {hashlib.sha256(name.encode()).hexdigest()}, tenant: {name}, roles: [{roles}], expires: 2126-01-01T00:00:00Z}}\n"
+            for name in tenants]
+    path = pathlib.Path(folder) / "tokens.yaml"
+    path.write_text("tokens:\n" + "".join(rows))
+    return f"--token_file={path}"
 
-    def __init__(self, bindir, *flags):
-        self.bindir = bindir
-        self.port, self.http = free_port(), free_port()
-        self.process = subprocess.Popen([f"{bindir}/flightplan", "serve", f"--listen=127.0.0.1:{self.port}", "--log_level=error",
-                                         f"--http_listen=127.0.0.1:{self.http}", "--drain_delay=0s", "--drain_timeout=1s", *flags],
-                                        stderr=subprocess.DEVNULL)
-        atexit.register(self.process.kill)
-        for _ in range(200):
-            if self.ready():
-                return
-            time.sleep(0.1)
-        raise SystemExit("the server does not get ready")
 
-    def ready(self):
-        with contextlib.suppress(OSError):
-            return urllib.request.urlopen(f"http://127.0.0.1:{self.http}/readyz", timeout=5).status == 200
-        return False
+class Server(serving.Server):
+    """One of BINDIR that ends soon."""
 
-    def metric(self, name):
-        text = urllib.request.urlopen(f"http://127.0.0.1:{self.http}/metrics", timeout=10).read().decode()
-        return sum(float(value) for value in re.findall(rf"^{name} (\S+)$", text, re.MULTILINE))
+    def __init__(self, bindir, *flags, **options):
+        flightplan, self.load_client = serving.programs(bindir, "flightplan", "load_client")
+        super().__init__(flightplan, "--drain_timeout=1s", *flags, **options)
 
-    def stop(self):
-        """Its exit status."""
-        self.process.terminate()
-        return self.process.wait(30)
-
-    def load(self, rate, seconds, *flags):
+    def load(self, rate, seconds, *flags, port=None):
         """What a good caller gets: the fields of load_client's line."""
-        out = subprocess.run([f"{self.bindir}/load_client", f"--target=127.0.0.1:{self.port}", f"--rate={rate}",
-                              f"--seconds={seconds}", *flags], capture_output=True, text=True).stdout
-        return {key: float(value) for key, value in re.findall(r"(\w+)=([\d.]+)", out)}
+        done = subprocess.run([self.load_client, f"--target=127.0.0.1:{port or self.port}", f"--rate={rate}", f"--seconds={seconds}",
+                               *flags], stdout=subprocess.PIPE, text=True)
+        figures = {key: float(value) for key, value in re.findall(r"(\w+)=([\d.]+)", done.stdout)}
+        if "total" not in figures:
+            sys.exit(f"load_client ends with {done.returncode} and without figures")
+        return figures

@@ -12,12 +12,12 @@ import time
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "../doors"))
-from webhook import DEAR_SCRIPT, Door, free_port, obj, peak_mib  # noqa: E402
+from webhook import DEAR_SCRIPT, Door, obj  # noqa: E402
+from serving import peak_mib  # noqa: E402
 
 seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 4.0
-health_port = free_port()
-door = Door(f"{sys.argv[1]}/flightplan", "enforce", f"--health_listen=127.0.0.1:{health_port}", "--log_level=error")
-http_port, webhook_port = door.ports
+door = Door(f"{sys.argv[1]}/flightplan", "enforce", "--health_listen=127.0.0.1:0")
+http_port, health_port, webhook_port = door.http, door.health, door.webhook
 GROWTH_MIB = 160  # of the peak, over all attacks; one of them took 1.2 GiB in four seconds
 API_SERVER_WAITS_S = 2  # timeoutSeconds of clients/kubernetes/webhook.yaml
 stop = 0.0
@@ -135,7 +135,7 @@ try:
         lost += failed + late
     after = peak_mib(door.process.pid)
     print(f"http_strangers: peak_mib={before:.0f}->{after:.0f}")
-    alive = door.process.poll() is None
+    alive = door.alive()
 finally:
     door.close()
 if lost or not alive or after - before > GROWTH_MIB:

@@ -4,6 +4,10 @@ bin="${FLIGHTPLAN_BIN:-$here/../../build/release/bin}"
 flightplan="$bin/flightplan"
 # shellcheck source=tests/support/server.sh
 source "$here/../support/server.sh"
+# Said here: in a pipe, or before a "|| true", nobody would see it.
+for program in "$flightplan" "$bin/load_client"; do
+  [ -x "$program" ] || { echo "$(basename "$0"): $program is missing, or no program: build it first" >&2; exit 1; }
+done
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 # serve NAME [FLAGS...]: starts a server and sets pid_NAME, port_NAME and http_NAME. Ports stay the same at a restart.
 serve() {

@@ -2,7 +2,6 @@
 """Callers who ask and never read, and one tenant who searches all the time, beside a tenant who asks small questions.
 usage: slow_readers.py BINDIR [SECONDS of each]"""
 import contextlib
-import hashlib
 import pathlib
 import socket
 import subprocess
@@ -11,11 +10,9 @@ import tempfile
 import threading
 import time
 
-from drill_server import Server
+from drill_server import Server, tokens
 from http2 import ACK, DATA, DEAF_OPENING, OPENING, PING, SETTINGS, frame, grpc_call, grpc_message
-
-sys.path.insert(0, str(pathlib.Path(__file__).parent / "../doors"))
-from webhook import peak_mib  # noqa: E402
+from serving import peak_mib
 
 bindir, seconds = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 5.0
 root = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -128,11 +125,8 @@ def encode_batch(i, template=[]):  # noqa: B006  one encoding, with a number tha
 
 def searches():
     """A tenant who leaves layouts open, many at a time, beside one who asks small questions: the second's answers."""
-    work = pathlib.Path(tempfile.mkdtemp(prefix="slow-readers-"))
-    digest = lambda name: hashlib.sha256(name.encode()).hexdigest()  # noqa: E731
-    (work / "tokens.yaml").write_text("tokens:\n" + "".join(
-        f"  - {{sha256: {digest(name)}, tenant: {name}, roles: [resolve], expires: 2126-01-01T00:00:00Z}}\n" for name in ("loud", "quiet")))
-    server = Server(bindir, f"--token_file={work}/tokens.yaml", "--cache_bytes=0")
+    scratch = tempfile.TemporaryDirectory(prefix="slow-readers-")
+    server = Server(bindir, tokens(scratch.name, "loud", "quiet"), "--cache_bytes=0")
     alone = server.load(40, seconds, "--token=quiet", "--cold")
     peer = connect(server, OPENING)
     stop = time.monotonic() + seconds + 1

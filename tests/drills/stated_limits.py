@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """The numbers of deploy/hardening.md that a caller meets, read from its prose and tried at a server: at each and one above.
 usage: stated_limits.py BINDIR"""
-import atexit
 import contextlib
 import pathlib
 import re
@@ -9,22 +8,18 @@ import socket
 import ssl
 import sys
 import time
-import urllib.request
 import warnings
 
 from http2 import OPENING, SETTINGS
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "../doors"))
-from webhook import Door, free_port  # noqa: E402
+from webhook import Door  # noqa: E402
 
 ROOT = pathlib.Path(__file__).parent / "../.."
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20}
 PROSE = " ".join((ROOT / "deploy/hardening.md").read_text().split())
-grpc, health, web = free_port(), free_port(), free_port()
-door = Door(f"{sys.argv[1]}/flightplan", "shadow", f"--listen=127.0.0.1:{grpc}", f"--health_listen=127.0.0.1:{health}",
-            f"--web_listen=127.0.0.1:{web}", "--log_level=error")
-atexit.register(door.process.kill)
-http, webhook = door.ports
+door = Door(f"{sys.argv[1]}/flightplan", "shadow", "--health_listen=127.0.0.1:0", "--web_listen=127.0.0.1:0", listen=("127.0.0.1:0",))
+grpc, http, health, webhook, web = door.port, door.http, door.health, door.webhook, door.web
 wrong = []
 
 
@@ -81,12 +76,6 @@ def held(port, count):
                     left += 1
         return left
 
-
-for _ in range(200):
-    with contextlib.suppress(OSError):
-        if urllib.request.urlopen(f"http://127.0.0.1:{http}/readyz", timeout=5).status == 200:
-            break
-    time.sleep(0.1)
 
 # gRPC's port.
 (streams,) = stated(r"([\d,]+) streams a connection")
@@ -147,8 +136,7 @@ for pattern, number in zip((r"presetenv FLIGHTPLAN_CONNECTIONS (\d+)", r"presete
                            (*share, *waits, *total, taken_back), strict=True):
     expect(f"deploy/haproxy: {pattern}", set(re.findall(pattern, BALANCER)), {str(number)})
 
-door.process.terminate()
-code = door.process.wait(40)
+code = door.stop()
 print(f"stated_limits: streams={streams} header={head} connections={plain},{reviewed},{browsed} review={review} body={asked} "
       f"wrong={len(wrong)}")
 if wrong or code != 0:

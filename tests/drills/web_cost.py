@@ -2,21 +2,15 @@
 """What `resolve` costs the server at the port for browsers beside gRPC: CPU of the server for each call, answered by the cache
 and worked out, medians of ROUNDS rounds that take turns. Figures, no verdict.
 usage: web_cost.py BINDIR [CALLS a round] [ROUNDS]"""
-import contextlib
 import http.client
 import json
 import os
 import pathlib
 import random
 import statistics
-import subprocess
 import sys
-import tempfile
-import time
-import urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent / "../doors"))
-from webhook import free_port  # noqa: E402
+from drill_server import Server
 
 bindir = sys.argv[1]
 calls = int(sys.argv[2]) if len(sys.argv) > 2 else 500
@@ -44,7 +38,7 @@ def next_question(cold):
 
 
 def by_web(cold, headers):
-    connection = http.client.HTTPConnection("127.0.0.1", web)
+    connection = http.client.HTTPConnection("127.0.0.1", server.web)
     size = 0
     for _ in range(calls):
         connection.request("POST", PATH, next_question(cold), {"Content-Type": "application/json", **headers})
@@ -58,37 +52,21 @@ def by_web(cold, headers):
 
 
 def by_grpc(cold):
-    seconds = calls / 250
-    done = subprocess.run([f"{bindir}/load_client", f"--target=127.0.0.1:{grpc}", "--rate=250", f"--seconds={seconds}",
-                           *(["--cold"] if cold else [])], capture_output=True, text=True, check=True)
-    figures = dict(pair.split("=") for pair in done.stdout.split() if "=" in pair)
-    return int(float(figures["ok"])), 0
+    return int(server.load(250, calls / 250, *(["--cold"] if cold else []))["ok"]), 0
 
 
 KINDS = {"grpc": by_grpc, "json": lambda cold: by_web(cold, {}), "json gzip": lambda cold: by_web(cold, {"Accept-Encoding": "gzip"})}
-grpc, web, port = free_port(), free_port(), free_port()
-with tempfile.TemporaryDirectory() as folder:
-    server = subprocess.Popen([f"{bindir}/flightplan", "serve", f"--listen=127.0.0.1:{grpc}", f"--http_listen=127.0.0.1:{port}",
-                               f"--web_listen=127.0.0.1:{web}", "--drain_delay=0s", "--log_level=error"],
-                              stderr=open(f"{folder}/log", "w"))
-    try:
-        for _ in range(200):
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2)
-                break
-            time.sleep(0.05)
-        for cold in (False, True):
-            figures, sizes = {kind: [] for kind in KINDS}, {}
-            for _ in range(rounds):
-                for kind, ask in KINDS.items():
-                    before = cpu_s(server.pid)
-                    answered, sizes[kind] = ask(cold)
-                    figures[kind].append((cpu_s(server.pid) - before) / answered * 1e6)
-            usual = statistics.median(figures["grpc"])
-            for kind, rows in figures.items():
-                median = statistics.median(rows)
-                print(f"web_cost: {'worked out' if cold else 'from the cache'}, {kind}: cpu_us_per_call={median:.0f} "
-                      f"({min(rows):.0f}..{max(rows):.0f}) ratio={median / usual:.2f} answer_bytes={sizes[kind]}", flush=True)
-    finally:
-        server.terminate()
-        server.wait(60)
+server = Server(bindir, "--web_listen=127.0.0.1:0")
+for cold in (False, True):
+    figures, sizes = {kind: [] for kind in KINDS}, {}
+    for _ in range(rounds):
+        for kind, ask in KINDS.items():
+            before = cpu_s(server.process.pid)
+            answered, sizes[kind] = ask(cold)
+            figures[kind].append((cpu_s(server.process.pid) - before) / answered * 1e6)
+    usual = statistics.median(figures["grpc"])
+    for kind, rows in figures.items():
+        median = statistics.median(rows)
+        print(f"web_cost: {'worked out' if cold else 'from the cache'}, {kind}: cpu_us_per_call={median:.0f} "
+              f"({min(rows):.0f}..{max(rows):.0f}) ratio={median / usual:.2f} answer_bytes={sizes[kind]}", flush=True)
+server.stop()

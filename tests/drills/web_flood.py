@@ -3,7 +3,6 @@
 chunks that are right, wrong or damaged. None may end the server or be answered as its own fault (500); afterwards it
 answers as before, and its memory has a bound.
 usage: web_flood.py BINDIR [REQUESTS [SEED [COMMAND that runs the server, such as valgrind --error-exitcode=9 ...]]]"""
-import atexit
 import collections
 import concurrent.futures
 import contextlib
@@ -15,13 +14,11 @@ import random
 import re
 import select
 import socket
-import subprocess
 import sys
-import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent / "../doors"))
-from webhook import free_port, peak_mib  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "../support"))
+from serving import Server, peak_mib  # noqa: E402
 
 ROOT = pathlib.Path(__file__).parent / "../.."
 flightplan = f"{sys.argv[1]}/flightplan"
@@ -144,39 +141,25 @@ def good(port):
     return answer.status == 200 and b"digest" in answer.read()
 
 
-def started(port):
-    for _ in range(1200):
-        with contextlib.suppress(OSError):
-            if good(port):
-                return
-        time.sleep(0.1)
-    sys.exit("the server does not start, or refuses the good question")
-
-
 def main():
-    port = free_port()
-    with tempfile.TemporaryDirectory() as folder:
-        with open(f"{folder}/serve.log", "w") as log:
-            server = subprocess.Popen([*under, flightplan, "serve", f"--listen=127.0.0.1:{free_port()}", f"--http_listen=127.0.0.1:{free_port()}",
-                                       f"--web_listen=127.0.0.1:{port}", "--drain_delay=0s", "--log_level=error"], stdout=subprocess.DEVNULL, stderr=log)
-        atexit.register(server.kill)
-        started(port)
-        before, start, done = peak_mib(server.pid), time.monotonic(), [0] * THREADS
-        with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
-            shares = list(pool.map(lambda n: flood(port, n, requests // THREADS, done), range(THREADS)))
-        statuses = sum((share[0] for share in shares), collections.Counter())
-        faults = [fault for share in shares for fault in share[1]]
-        seconds, alive = time.monotonic() - start, server.poll() is None
-        after = peak_mib(server.pid) if alive else 0
-        answers_again = alive and good(port)
-        server.terminate()
-        code = server.wait(timeout=120)
-        log = pathlib.Path(f"{folder}/serve.log").read_text(errors="replace")
+    server = Server(flightplan, "--web_listen=127.0.0.1:0", under=under)
+    port = server.web
+    if not good(port):
+        sys.exit("the server refuses the good question")
+    before, start, done = peak_mib(server.process.pid), time.monotonic(), [0] * THREADS
+    with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
+        shares = list(pool.map(lambda n: flood(port, n, requests // THREADS, done), range(THREADS)))
+    statuses = sum((share[0] for share in shares), collections.Counter())
+    faults = [fault for share in shares for fault in share[1]]
+    seconds, alive = time.monotonic() - start, server.alive()
+    after = peak_mib(server.process.pid) if alive else 0
+    answers_again = alive and good(port)
+    code = server.stop(120)
     print(f"web_flood: sent={sum(done)} answered={sum(statuses.values())} "
           + " ".join(f"{status.decode()}={count}" for status, count in sorted(statuses.items()))
           + f" faults={len(faults)} seconds={seconds:.0f} peak_mib={before:.0f}->{after:.0f} exit={code}")
     if faults or not answers_again or code != 0 or not statuses[b"200"] or (after - before > GROWTH_MIB and not under):
-        sys.exit(f"failed: alive={alive} answers_again={answers_again} {faults[:3]}\n{log[-3000:]}")
+        sys.exit(f"failed: alive={alive} answers_again={answers_again} {faults[:3]}\n{server.log()[-3000:]}")
 
 
 main()

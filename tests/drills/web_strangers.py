@@ -12,13 +12,12 @@ import resource
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent / "../doors"))
-from webhook import free_port, peak_mib  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "../support"))
+from serving import Server, peak_mib  # noqa: E402
 
 flightplan = f"{sys.argv[1]}/flightplan"
 seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 4.0
@@ -29,25 +28,6 @@ HEAD = "Host: localhost\r\nContent-Type: application/json\r\n"
 QUESTION = json.dumps({"name": "h100-sxm"})
 BOMB = gzip.compress(bytes(64 << 20))
 stop = 0.0
-
-
-class Server:
-    def __init__(self, folder):
-        self.grpc, self.http, self.web = free_port(), free_port(), free_port()
-        self.process = subprocess.Popen(
-            [flightplan, "serve", f"--listen=127.0.0.1:{self.grpc}", f"--http_listen=127.0.0.1:{self.http}",
-             f"--web_listen=127.0.0.1:{self.web}", "--drain_delay=0s", "--log_level=error"],
-            stderr=open(f"{folder}/serve.log", "w"))
-        for _ in range(200):
-            with contextlib.suppress(OSError):
-                if urllib.request.urlopen(f"http://127.0.0.1:{self.http}/readyz", timeout=2).status == 200:
-                    return
-            time.sleep(0.05)
-        sys.exit("the server does not start")
-
-    def close(self):
-        self.process.terminate()
-        return self.process.wait(timeout=60)
 
 
 def connect():
@@ -138,7 +118,7 @@ def thousand():  # 250 for each of four threads
 
 def good_grpc():
     layout = ("--model=deepseek-v3", "--gpu=h100-sxm", "--gpus=1024", "--tp=2", "--pp=8", "--vpp=4", "--ep=64")
-    return subprocess.run([flightplan, "resolve", *layout, f"--server=127.0.0.1:{server.grpc}"], capture_output=True,
+    return subprocess.run([flightplan, "resolve", *layout, f"--server=127.0.0.1:{server.port}"], capture_output=True,
                           timeout=GOOD_WAITS_S, check=False).returncode == 0
 
 
@@ -191,24 +171,23 @@ def beside(what, threads):
 
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
-with tempfile.TemporaryDirectory() as folder:
-    server = Server(folder)
-    lost, wrong = 0, []
-    try:
-        good_grpc(), good_web()
-        before = peak_mib(server.process.pid)
-        for what, threads in ((slow_body, 16), (large_bodies, 16), (chunks, 4), (header_lines, 4), (envelopes, 2), (bombs, 2),
-                              (deep_json, 2), (unread, 8), (gone, 4), (thousand, 4)):
-            asked, failed, slowest, failures = beside(what, threads)
-            print(f"web_strangers: {what.__name__}: asked={asked} failed_grpc={failed['grpc']} failed_web={failed['web']} "
-                  f"failed_health={failed['health']} slowest_ms={slowest:.0f}", flush=True)
-            # A place at the port itself may be another's; gRPC and health are nobody's but their own.
-            lost += failed["grpc"] + failed["health"] + (failed["web"] > asked // 6)
-            wrong += failures
-        after = peak_mib(server.process.pid)
-        print(f"web_strangers: peak_mib={before:.0f}->{after:.0f}")
-        alive = server.process.poll() is None
-    finally:
-        code = server.close()
-    if lost or wrong or not alive or code != 0 or after - before > GROWTH_MIB:
-        sys.exit(f"failed: lost={lost} alive={alive} exit={code} {wrong[:3]}")
+server = Server(flightplan, "--web_listen=127.0.0.1:0")
+lost, wrong = 0, []
+try:
+    good_grpc(), good_web()
+    before = peak_mib(server.process.pid)
+    for what, threads in ((slow_body, 16), (large_bodies, 16), (chunks, 4), (header_lines, 4), (envelopes, 2), (bombs, 2),
+                          (deep_json, 2), (unread, 8), (gone, 4), (thousand, 4)):
+        asked, failed, slowest, failures = beside(what, threads)
+        print(f"web_strangers: {what.__name__}: asked={asked} failed_grpc={failed['grpc']} failed_web={failed['web']} "
+              f"failed_health={failed['health']} slowest_ms={slowest:.0f}", flush=True)
+        # A place at the port itself may be another's; gRPC and health are nobody's but their own.
+        lost += failed["grpc"] + failed["health"] + (failed["web"] > asked // 6)
+        wrong += failures
+    after = peak_mib(server.process.pid)
+    print(f"web_strangers: peak_mib={before:.0f}->{after:.0f}")
+    alive = server.alive()
+finally:
+    code = server.stop()
+if lost or wrong or not alive or code != 0 or after - before > GROWTH_MIB:
+    sys.exit(f"failed: lost={lost} alive={alive} exit={code} {wrong[:3]}")
