@@ -207,8 +207,6 @@ Review NotAsked(Skip skip) {
 
 Review Unread(absl::string_view why) { return NotAsked({std::string(why), /*unread=*/true}); }
 
-Review CutShort() { return Unread(kTooMuchWork); }
-
 Review ReviewOf(const v1::ValidateConfigResponse& response) {
   const Spelling spelling = TargetSpelling(response.config(), response.target());
   Review review;

@@ -79,7 +79,5 @@ Review ReviewOf(const v1::ValidateConfigResponse& response);
 Review NotAsked(Skip skip);
 // The same of what may be a training and could not be read.
 Review Unread(absl::string_view why);
-// Of what was ended before it was judged (base/work.h).
-Review CutShort();
 
 }  // namespace flightplan::doors

@@ -20,6 +20,7 @@ TEST(ReviewStop, EndsWorkWhenItsTimeIsOver) {
   Work::Spend(kMuch);
   EXPECT_TRUE(Work::Spent());
   EXPECT_TRUE(Work::Abandoned());
+  EXPECT_EQ(stop.Why(), "it takes longer than the time for a review");
 }
 
 TEST(ReviewStop, EndsWorkWhenTheCallerHasGone) {
@@ -30,6 +31,7 @@ TEST(ReviewStop, EndsWorkWhenTheCallerHasGone) {
   stop.CallerGone();
   Work::Spend(kMuch);
   EXPECT_TRUE(Work::Spent());
+  EXPECT_EQ(stop.Why(), "the API server no longer waits for it");
 }
 
 }  // namespace

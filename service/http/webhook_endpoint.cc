@@ -38,17 +38,22 @@ struct Reviewed {
   std::optional<Answer> answer;  // empty: nothing was asked
 };
 
-absl::StatusOr<Reviewed> ReviewObject(const ReviewContext& context, const doors::AdmissionRequest& admission) {
+absl::StatusOr<Reviewed> ReviewObject(const ReviewContext& context, const doors::AdmissionRequest& admission,
+                                      const ReviewStop& stop) {
   v1::ValidateConfigRequest request;
   const doors::Question question =
       doors::AskAboutWorkload(admission, context.options.releases, *context.catalog, &request);
-  if (question.skip.has_value()) return Reviewed{doors::NotAsked(*question.skip), {}};
+  if (question.skip.has_value()) {
+    // Its reader only knows that it was to stop.
+    const bool left = question.skip->unread && Work::Abandoned();
+    return Reviewed{left ? doors::Unread(stop.Why()) : doors::NotAsked(*question.skip), {}};
+  }
   request.set_view(v1::ANSWER_VIEW_VERDICT);
   absl::StatusOr<Answer> answer = context.answers->Validate(request);
   if (answer.status().code() == absl::StatusCode::kInvalidArgument) {
     return Reviewed{doors::Unread(answer.status().message()), {}};
   }
-  if (absl::IsCancelled(answer.status()) && Work::Abandoned()) return Reviewed{doors::CutShort(), {}};
+  if (absl::IsCancelled(answer.status()) && Work::Abandoned()) return Reviewed{doors::Unread(stop.Why()), {}};
   FLIGHTPLAN_RETURN_IF_ERROR(answer.status());
   v1::ValidateConfigResponse response;
   const grpc::Slice& bytes = answer->stored->bytes;
@@ -119,7 +124,7 @@ HttpResponse Handle(const ReviewContext& context, const HttpRequest& http, const
     Count(context, "failed");
     return {400, "text/plain", absl::StrCat(status.message(), "\n")};
   }
-  const absl::StatusOr<Reviewed> reviewed = ReviewObject(context, admission);
+  const absl::StatusOr<Reviewed> reviewed = ReviewObject(context, admission, stop);
   const Outcome outcome = OutcomeOf(context, reviewed);
   Count(context, outcome.verdict);
   LogReview(context, admission, reviewed, outcome);

@@ -166,11 +166,9 @@ class KubernetesDoor(unittest.TestCase):
         for words in (["python", "train.py", "$(A)" * 100_000], ["python", "train.py", "$(" * 300_000],
                       ["python", "train.py", *["$(A)"] * 100_000]):
             container["command"], container["args"] = words, []
-            start = time.monotonic()
-            answer = self.enforce.review(thing)
+            answer = self.enforce.review(thing)  # they were minutes, longer than this waits for an answer, and 4.3 GiB
             self.assertTrue(answer["allowed"])
             self.assertEqual(answer["auditAnnotations"]["verdict"], "not_judged")
-            self.assertLess(time.monotonic() - start, 20)  # they were minutes and 4.3 GiB
         self.assertLess(peak_mib(self.enforce.process.pid), 512)
 
     def test_what_could_not_be_read_by_mode_as_with_slurm(self):
@@ -295,7 +293,7 @@ class KubernetesDoor(unittest.TestCase):
         container = thing["spec"]["template"]["spec"]["containers"][1]
         container["command"], container["args"] = ["bash", "-c", DEAR_SCRIPT], []
 
-        def milliseconds(number, wait):
+        def reason(number, wait):
             request = {"uid": f"gone-{number}", "operation": "CREATE", "namespace": "a", "name": "a", "object": thing}
             body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).encode()
             raw = socket.create_connection(("127.0.0.1", self.warn.webhook), 10)
@@ -309,12 +307,14 @@ class KubernetesDoor(unittest.TestCase):
                         tls.unwrap()
             line, = self.warn.decisions("request_id", request["uid"])
             self.assertEqual(line["door_verdict"], "not_judged")
-            return line["duration_ms"]
+            return line["door_reason"]
 
-        # On a busy machine it may be noticed late; a whole one never takes half of the least.
-        whole = min(milliseconds(number, True) for number in range(9))
+        gone = "the API server no longer waits for it"
+        for number in range(9):
+            self.assertIn("too much work", reason(number, True))
+        # On a busy machine it may be noticed late, after the review's own end: one of many is enough.
         for parity in (0, 1):
-            self.assertTrue(any(milliseconds(number, False) < whole / 2 for number in range(100 + parity, 180, 2)))
+            self.assertTrue(any(reason(number, False) == gone for number in range(100 + parity, 180, 2)))
 
     def test_plain_http_gets_no_answer(self):
         with self.assertRaises(OSError):

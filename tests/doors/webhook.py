@@ -17,8 +17,8 @@ from serving import Server  # noqa: E402
 
 OBJECTS = sorted(path.stem for path in (HERE / "objects").glob("*.yaml"))
 MANIFEST = HERE / "../../clients/kubernetes/webhook.yaml"
-# A launch behind as much work as one review may take.
-DEAR_SCRIPT = ("x=aaaaaaaa\n" + "x=$x$x\n" * 14 + "for ((i=0;i<200;i++)); do for ((j=0;j<200;j++)); do y=${x:0:1}; done; done\n"
+# A launch behind as much work as one review may take, in steps that take long for what they count as: no copies of long texts.
+DEAR_SCRIPT = ("for ((i=0;i<1000;i++)); do for ((j=0;j<1000;j++)); do a=$((a+j*i)); done; done\n"
                "torchrun pretrain_gpt.py --num-layers 4 --tensor-model-parallel-size 2\n")
 
 
@@ -90,9 +90,9 @@ class Door(Server):
 
     def decisions(self, key, value):
         """The decision log's lines with that value. It is written behind the answer's back."""
-        for _ in range(200):
-            lines = [json.loads(line) for line in (self.root / "decisions").read_text().splitlines()]
-            found = [line for line in lines if line.get(key) == value]
+        for _ in range(1200):
+            *lines, _rest = (self.root / "decisions").read_text().split("\n")  # the last may still be under way
+            found = [line for line in map(json.loads, lines) if line.get(key) == value]
             if found:
                 return found
             time.sleep(0.05)
