@@ -155,8 +155,7 @@ absl::StatusOr<std::unique_ptr<WebhookEndpoint>> WebhookEndpoint::Start(const Op
   http.max_connections = kWebhookConnections;
   http.max_body_bytes = kMaxAdmissionBytes;
   http.max_bodies_bytes = kMaxAdmissionsBytes;
-  // The API server keeps its connections, and gives up on an answer after 5 s (clients/kubernetes/webhook.yaml).
-  http.keep_alive = absl::Seconds(60);
+  http.keep_alive = kWebhookKeepAlive;
   http.threads = static_cast<int>(std::max(2u, std::thread::hardware_concurrency()));
   http.max_queued = kWebhookQueue;
   auto context = std::make_shared<const ReviewContext>(ReviewContext{options, std::move(catalog), answers, edge});

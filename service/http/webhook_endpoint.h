@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "service/call/answer_source.h"
 #include "service/call/call.h"
 #include "service/doors/admission_review.h"
@@ -19,6 +20,7 @@ namespace flightplan::service {
 
 inline constexpr size_t kMaxAdmissionBytes = size_t{4} << 20;    // etcd holds 1.5 MiB; a review carries two objects
 inline constexpr size_t kMaxAdmissionsBytes = size_t{32} << 20;  // that are read or judged at a time
+inline constexpr absl::Duration kWebhookKeepAlive = absl::Seconds(60);  // the API server keeps its connections
 // Of one review, in units of base/work.h: a tenth of a second. Of those who create jobs nobody keeps the others'
 // waiting.
 inline constexpr uint64_t kMaxReviewWork = uint64_t{1} << 26;

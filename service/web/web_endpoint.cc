@@ -135,9 +135,9 @@ HttpServer::Options HttpOptions(const WebEndpoint::Options& options, Metrics* me
   http.max_connections = kWebConnections;
   http.max_body_bytes = std::max(kMaxWebBodyBytes, options.max_message_bytes);
   http.max_bodies_bytes = std::max(kMaxWebBodiesBytes, http.max_body_bytes);
-  http.request_time = absl::Seconds(10);
-  http.answer_time = absl::Seconds(30);
-  http.keep_alive = absl::Seconds(60);
+  http.request_time = kWebRequestTime;
+  http.answer_time = kWebAnswerTime;
+  http.keep_alive = kWebKeepAlive;
   http.threads = Threads();
   http.max_queued = kQueued;
   http.chunked_bodies = true;

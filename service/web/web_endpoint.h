@@ -21,6 +21,9 @@ namespace flightplan::service {
 inline constexpr size_t kMaxWebBodyBytes = size_t{1} << 20;
 inline constexpr size_t kMaxWebBodiesBytes = size_t{32} << 20;  // read or answered at a time
 inline constexpr size_t kWebConnections = 256;
+inline constexpr absl::Duration kWebRequestTime = absl::Seconds(10);  // see HttpServer::Options
+inline constexpr absl::Duration kWebAnswerTime = absl::Seconds(30);
+inline constexpr absl::Duration kWebKeepAlive = absl::Seconds(60);
 
 class WebEndpoint {
  public:
