@@ -9,6 +9,7 @@
 #include "flightplan/v1/probe_service.grpc.pb.h"
 #include "resolver/base/reason.h"
 #include "service/testing/server_fixture.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::service {
 namespace {
@@ -263,7 +264,8 @@ TEST(ServerStart, SaysWhichAddressIsTaken) {
 }
 
 TEST(ServerStart, ServesOnAUnixSocket) {
-  const std::string path = absl::StrCat(::testing::TempDir(), "fp-", getpid(), ".sock");
+  const TemporaryFolder folder;
+  const std::string path = folder.File("s.sock");
   Settings settings;
   settings.listen = {absl::StrCat("unix:", path)};
   settings.http_listen = "";

@@ -12,6 +12,7 @@
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/text_format.h"
 #include "google/protobuf/util/json_util.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::cli {
 namespace {
@@ -219,8 +220,8 @@ std::vector<std::string> Small(std::vector<std::string> more) {
 
 int RunArgs(const std::vector<std::string>& args, Context* context) { return RunCommandLine(args, *context); }
 
-std::string Save(const char* name, const std::string& text) {
-  std::string path = absl::StrCat(testing::TempDir(), "/", name);
+std::string Save(const TemporaryFolder& folder, const char* name, const std::string& text) {
+  std::string path = folder.File(name);
   std::ofstream(path, std::ios::binary) << text;
   return path;
 }
@@ -234,16 +235,17 @@ TEST(Diff, TakesTwoSetsOfFlags) {
 }
 
 TEST(Diff, TakesASavedAnswerARequestAndAPlan) {
+  const TemporaryFolder folder;
   Context resolve;
   ASSERT_EQ(RunArgs({"resolve", "--model", "qwen3-30b-a3b", "--gpu", "h100-sxm", "--gpus", "16", "--tp", "1", "--pp",
                      "2", "--ep", "8", "--format", "json"},
                     &resolve),
             kExitOk);
-  const std::string saved = Save("diff_answer.json", resolve.out);
+  const std::string saved = Save(folder, "diff_answer.json", resolve.out);
   Context same;
   ASSERT_EQ(RunArgs(Small({"--pp", "2", saved, "--", "--ep", "8"}), &same), kExitOk) << same.err;
   EXPECT_TRUE(absl::StrContains(same.out, "no knob differs")) << same.out;
-  const std::string asked = Save("diff_request.json", R"({
+  const std::string asked = Save(folder, "diff_request.json", R"({
     "model": {"name": "qwen3-30b-a3b"}, "hardware": {"gpu": "h100-sxm", "gpu_count": 16},
     "workload": {"seq_length": 4096, "global_batch_size": 128}, "target": {"framework": "megatron-lm"},
     "layout": {"tensor_model_parallel_size": 1, "pipeline_model_parallel_size": 2, "expert_model_parallel_size": 8}})");
@@ -253,17 +255,19 @@ TEST(Diff, TakesASavedAnswerARequestAndAPlan) {
 }
 
 TEST(Diff, JudgesALaunch) {
+  const TemporaryFolder folder;
   const std::string a =
-      Save("a.sh", "torchrun pretrain_gpt.py --num-layers 4 --hidden-size 1024 --num-attention-heads 16\n");
+      Save(folder, "a.sh", "torchrun pretrain_gpt.py --num-layers 4 --hidden-size 1024 --num-attention-heads 16\n");
   const std::string b =
-      Save("b.sh", "torchrun pretrain_gpt.py --num-layers 8 --hidden-size 1024 --num-attention-heads 16\n");
+      Save(folder, "b.sh", "torchrun pretrain_gpt.py --num-layers 8 --hidden-size 1024 --num-attention-heads 16\n");
   Context context;
   RunArgs({"diff", a, b, "--gpus", "8"}, &context);
   EXPECT_TRUE(absl::StrContains(context.out, "num_layers")) << context.out << context.err;
 }
 
 TEST(Diff, RefusesWhatMakesNoSense) {
-  const std::string other = Save("other.json", R"({"neither": 1})");
+  const TemporaryFolder folder;
+  const std::string other = Save(folder, "other.json", R"({"neither": 1})");
   for (const std::vector<std::string>& args :
        std::vector<std::vector<std::string>>{{"diff"},
                                              {"diff", other},

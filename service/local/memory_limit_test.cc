@@ -1,20 +1,19 @@
 #include "service/local/memory_limit.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "tests/support/temporary_folder.h"
+
 namespace flightplan::service {
 namespace {
 
 class MemoryLimitTest : public ::testing::Test {
  protected:
-  ~MemoryLimitTest() override { std::filesystem::remove_all(root_); }
-
   void Write(const std::string& name, const std::string& text) {
     const std::filesystem::path file = root_ / name;
     std::filesystem::create_directories(file.parent_path());
@@ -22,8 +21,8 @@ class MemoryLimitTest : public ::testing::Test {
   }
   int64_t Limit() const { return MemoryLimit(root_ / "own", root_ / "groups"); }
 
-  const std::filesystem::path root_ =
-      std::filesystem::path(::testing::TempDir()) / ("groups." + std::to_string(getpid()));
+  const TemporaryFolder folder_;
+  const std::filesystem::path root_ = folder_.path();
 };
 
 TEST_F(MemoryLimitTest, IsTheLeastOfAGroupAndWhatItIsIn) {

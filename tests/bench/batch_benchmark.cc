@@ -7,13 +7,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "clients/cli/command.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan {
 namespace {
@@ -59,23 +59,23 @@ bool PinToOneCore() {
 }
 
 int Main() {
-  std::string folder = absl::StrCat(std::filesystem::temp_directory_path().string(), "/batch.XXXXXX");
-  if (mkdtemp(folder.data()) == nullptr || !PinToOneCore()) {
-    std::fprintf(stderr, "cannot make %s or pin to one core\n", folder.c_str());
+  const TemporaryFolder folder;
+  if (!PinToOneCore()) {
+    std::fprintf(stderr, "cannot pin to one core\n");
     return 1;
   }
   size_t bytes = 0;
   for (int i = 0; i < kScripts; ++i) {
     const std::string text = Script(i);
     bytes += text.size();
-    std::ofstream(absl::StrCat(folder, "/", i, ".sbatch")) << text;
+    std::ofstream(folder.File(absl::StrCat(i, ".sbatch"))) << text;
   }
   std::vector<double> seconds, cpu_seconds;
   for (int run = 0; run < kRuns; ++run) {
     cli::Context context;
     const auto start = std::chrono::steady_clock::now();
     const std::clock_t cpu_start = std::clock();
-    const int code = cli::RunCommandLine(std::vector<std::string>{"validate", "--batch", folder}, context);
+    const int code = cli::RunCommandLine(std::vector<std::string>{"validate", "--batch", folder.path()}, context);
     seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     cpu_seconds.push_back(static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC);
     if (run == 0) {
@@ -87,7 +87,6 @@ int Main() {
   std::sort(cpu_seconds.begin(), cpu_seconds.end());
   std::printf("%d scripts of %zu bytes on one core: median %.3f s of %d runs (%.3f..%.3f), CPU time %.3f s\n", kScripts,
               bytes / kScripts, seconds[kRuns / 2], kRuns, seconds.front(), seconds.back(), cpu_seconds[kRuns / 2]);
-  std::filesystem::remove_all(folder);
   return 0;
 }
 

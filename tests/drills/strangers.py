@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 
-from http2 import ADDRESS, CONTINUATION, END_HEADERS, HEADERS, OPENING, PREFACE, frame
+from http2 import ADDRESS, CONTINUATION, END_HEADERS, HEADERS, OPENING, frame
 
 PATH = b"/flightplan.v1.ResolverService/ResolveConfig"
 # HPACK: POST, http, authority a, the path, and what gRPC asks for.

@@ -33,6 +33,7 @@
 #include "resolver/plan/knob.h"
 #include "resolver/resolver.h"
 #include "tests/properties/promise.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::properties {
 namespace {
@@ -433,12 +434,11 @@ int Main(const std::vector<std::string>& args) {
       return 2;
     }
   }
-  std::string folder = (std::filesystem::temp_directory_path() / "launch_advice.XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) return 2;
+  const TemporaryFolder folder;
   const auto catalog = std::make_shared<const Catalog>(*Catalog::Builtin());
   const Resolver resolver(catalog);
   Tally tally;
-  Check check(resolver, folder, &tally);
+  Check check(resolver, folder.path(), &tally);
   for (int64_t i = first; i < first + count; ++i) {
     tally.number = i;
     Launches launches(*catalog, resolver, static_cast<uint64_t>(seed * 1'000'003 + i));
@@ -446,7 +446,6 @@ int Main(const std::vector<std::string>& args) {
     if (launches.Next(&question)) check.Ask(question);
   }
   check.AskBash();
-  std::filesystem::remove_all(folder);
   int64_t broken = 0;
   for (const auto& [what, found] : tally.broken) broken += found.first;
   std::printf(

@@ -1,16 +1,14 @@
 #include "tests/properties/reference.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::properties {
 
@@ -32,22 +30,19 @@ bool ReadOptions(int argc, char** argv, absl::string_view file_flag, ReferenceOp
 
 std::vector<std::string> PythonsReadings(const std::string& script,
                                          const std::vector<std::pair<std::string, std::string>>& files) {
-  std::string folder = (std::filesystem::temp_directory_path() / "readings.XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) std::exit(2);
-  const std::filesystem::path in = folder;
+  const TemporaryFolder folder;
   std::string command = absl::StrCat("/usr/bin/python3 '", script, "'");
   for (const auto& [name, text] : files) {
-    std::ofstream(in / name) << text;
-    absl::StrAppend(&command, " '", folder, "/", name, "'");
+    std::ofstream(folder.File(name)) << text;
+    absl::StrAppend(&command, " '", folder.File(name), "'");
   }
-  absl::StrAppend(&command, " >'", folder, "/readings'");
+  absl::StrAppend(&command, " >'", folder.File("readings"), "'");
   if (std::system(command.c_str()) != 0) {
     std::fprintf(stderr, "%s failed\n", script.c_str());
     std::exit(2);
   }
-  std::ifstream file(in / "readings");
+  std::ifstream file(folder.File("readings"));
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  std::filesystem::remove_all(in);
   std::vector<std::string> readings = absl::StrSplit(text, '\n');
   readings.pop_back();  // behind the last line
   return readings;

@@ -26,6 +26,7 @@
 #include "resolver/shell/reader.h"
 #include "tests/properties/reference.h"
 #include "tests/properties/shell_script.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::properties {
 namespace {
@@ -46,9 +47,6 @@ constexpr double kMostUnknown = 0.05;
 class Bash {
  public:
   Bash() {
-    std::string folder = (std::filesystem::temp_directory_path() / "shell_check.XXXXXX").string();
-    if (mkdtemp(folder.data()) == nullptr) std::exit(2);
-    folder_ = folder;
     const std::filesystem::path programs = folder_ / "bin";
     std::filesystem::create_directory(programs);
     std::filesystem::create_symlink("/usr/bin/env", programs / "env");
@@ -57,7 +55,6 @@ class Bash {
                                          << "\n/usr/bin/env -0 >" << (folder_ / "vars") << "\n";
     std::filesystem::permissions(programs / "torchrun", std::filesystem::perms::owner_all);
   }
-  ~Bash() { std::filesystem::remove_all(folder_); }
 
   // The last launch; nothing: bash did not start one.
   std::optional<Started> Launch(const std::string& script) const {
@@ -108,7 +105,8 @@ class Bash {
     return words;
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder scratch_;
+  const std::filesystem::path folder_ = scratch_.path();
 };
 
 struct Reading {

@@ -14,6 +14,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "tests/conformance/cpp/answers.h"
 #include "tests/conformance/cpp/call.h"
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::conformance {
 namespace {
@@ -33,34 +34,14 @@ std::string Read(const std::filesystem::path& path) {
   return text.str();
 }
 
-// A folder that goes with its scope.
-class Folder {
- public:
-  Folder() {
-    std::string name = std::filesystem::temp_directory_path() / "flightplan-conformance-XXXXXX";
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;  // empty: there is none
-};
-
 Ended Execute(const std::string& command, const google::protobuf::Map<std::string, std::string>& files) {
-  const Folder folder, output;
-  if (folder.path().empty() || output.path().empty()) return {-1, "", "no temporary folder"};
-  for (const auto& [name, text] : files) std::ofstream(folder.path() / name, std::ios::binary) << text;
-  const auto in_output = [&](const char* name) { return Quote((output.path() / name).string()); };
-  const int status = std::system(absl::StrCat("cd ", Quote(folder.path().string()), " && ", command, " >",
-                                              in_output("out"), " 2>", in_output("err"), " </dev/null")
+  const TemporaryFolder folder, output;
+  for (const auto& [name, text] : files) std::ofstream(folder.File(name), std::ios::binary) << text;
+  const auto in_output = [&](const char* name) { return Quote(output.File(name)); };
+  const int status = std::system(absl::StrCat("cd ", Quote(folder.path()), " && ", command, " >", in_output("out"),
+                                              " 2>", in_output("err"), " </dev/null")
                                      .c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Read(output.path() / "out"), Read(output.path() / "err")};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Read(output.File("out")), Read(output.File("err"))};
 }
 
 // "--" ends the flags, so these stand before it.
