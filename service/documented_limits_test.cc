@@ -1,6 +1,8 @@
 // What the pages for administrators say of times and sizes, from the values that are in force without a flag: a page
 // that is not changed with them is a wrong promise.
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -56,6 +58,8 @@ TEST(DocumentedLimits, ArePagesOfTheDefaultsInForce) {
                     " apart)")},
       {"deploy/hardening.md", absl::StrCat(S(kWebRequestTime), " for a request, ", S(kWebAnswerTime),
                                            " to take an answer or a part of it, ", S(kWebKeepAlive), " between two")},
+      {"deploy/hardening.md", absl::StrCat("within `drain_delay` and `drain_timeout`, and ", S(kAirToEnd),
+                                           " more where gRPC does not let go")},
       {"deploy/SECURITY.md", absl::StrCat("A review in Kubernetes ends after ", kMaxReviewTime.count(), " s,")},
       {"deploy/capacity.md", absl::StrCat("`cache_bytes` (", MiB(settings.cache_bytes), ")")},
       {"deploy/systemd/flightplan.service",
@@ -66,6 +70,21 @@ TEST(DocumentedLimits, ArePagesOfTheDefaultsInForce) {
   EXPECT_EQ(http.keep_alive, absl::ZeroDuration());
   for (const auto& page : kPages) {
     EXPECT_TRUE(absl::StrContains(Prose(page.page), page.says)) << page.page << " does not say: " << page.says;
+  }
+}
+
+// One that is killed before it has drained loses the calls in its hands.
+TEST(DocumentedLimits, SystemdWaitsUntilTheServerHasDrained) {
+  const Settings settings;
+  for (const absl::string_view unit :
+       {"deploy/systemd/flightplan.service", "deploy/systemd/flightplan-front.service"}) {
+    const std::string text = Prose(unit);
+    constexpr absl::string_view kKey = "TimeoutStopSec=";
+    const size_t at = text.find(std::string(kKey));
+    ASSERT_NE(at, std::string::npos) << unit;
+    EXPECT_GE(absl::Seconds(std::strtol(text.c_str() + at + kKey.size(), nullptr, 10)),
+              settings.drain_delay + settings.drain_timeout + kAirToEnd)
+        << unit;
   }
 }
 

@@ -197,9 +197,6 @@ void SayNothingOfBadText() {
   google::protobuf::SetLogHandler([](google::protobuf::LogLevel, const char*, int, const std::string&) {});
 }
 
-// What a process takes to end that was told to let nothing go on, and twice that.
-constexpr absl::Duration kAirToEnd = absl::Seconds(5);
-
 // Whatever still runs then, the process ends `grace` after it is told and that time later: gRPC 1.51, kept busy by
 // strangers whom no front bounds, was seen to take 14 s more. Nothing is lost by it that was acknowledged. Its thread
 // is made at the start: at the end there may be none to be had.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "service/backend/resolver_backend.h"
 #include "service/settings/settings.h"
 #include "service/version.h"
@@ -18,6 +19,8 @@ class Catalog;
 namespace flightplan::service {
 
 inline constexpr int kMaxStreamsPerConnection = 128;
+// What a process takes to end that was told to let nothing go on, and twice that.
+inline constexpr absl::Duration kAirToEnd = absl::Seconds(5);
 
 class Server {
  public:

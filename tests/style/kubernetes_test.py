@@ -170,6 +170,15 @@ class Manifests(unittest.TestCase):
         self.assertLess(leaves, int(base["drain_delay"].removesuffix("s")))
 
 
+    def test_a_pod_is_killed_only_after_its_server_has_drained(self):
+        for folder in ("base", "webhook"):
+            config = yaml.safe_load((ROOT / "kubernetes" / folder / "config.yaml").read_text())
+            drains = sum(int(config[key].removesuffix("s")) for key in ("drain_delay", "drain_timeout"))
+            text = (ROOT / "kubernetes" / folder / "deployment.yaml").read_text()
+            grace = int(re.search(r"terminationGracePeriodSeconds: (\d+)", text).group(1))
+            self.assertGreaterEqual(grace, drains + 5, folder)  # and kAirToEnd of service/server.h
+
+
 def kustomized(folder):
     """What kubectl makes of a folder: exit code, output, errors."""
     done = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, timeout=60)
