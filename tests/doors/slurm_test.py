@@ -17,6 +17,9 @@ import threading
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "../support"))
+from serving import free_port  # noqa: E402
+
 SKIPPED = 77
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 for tool in ("slurmctld", "slurmd", "munged", "sbatch", "srun"):
@@ -48,12 +51,6 @@ def uid_of(user):
 
 def grp_of(user):
     return pwd.getpwnam(user).pw_gid
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Cluster:
