@@ -28,7 +28,7 @@
 #include "resolver/judge/convert_config.h"
 #include "resolver/judge/draw_config.h"
 #include "resolver/judge/judge.h"
-#include "resolver/judge/read_config.h"
+#include "resolver/judge/judge_launches.h"
 #include "resolver/judge/repair_config.h"
 #include "resolver/judge/vet_config.h"
 #include "resolver/layouts/execution_space.h"
@@ -218,16 +218,15 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
 
 absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, const EvidenceSnapshot& evidence,
                                       ConfigAnswer* answer) const {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const JudgeQuestion question, ReadQuestion(request, evidence));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(ReadConfig read, Read(question));
-  // Kept for a repair alone: the rules change both, in place where nobody else holds them.
-  const ReadConfig written = question.repair ? read : ReadConfig();
-  JudgedConfig judged = Judge(std::move(read), question.view);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(JudgeQuestion question, ReadQuestion(request, evidence));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(JudgedLaunches launches, JudgeLaunches(question));
+  JudgedConfig& judged = launches.judged;
   if (question.view >= View::kBasic) ForecastStep(&judged);
   VetFixes(question.view, &judged);
   std::optional<RepairedConfig> repaired;
   if (question.repair && WantsRepair(question, judged)) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(repaired, RepairConfig(question, written));
+    question.launch = launches.launch;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(repaired, RepairConfig(question, launches.written));
     // A stack whose loss is its own may need less than we say: what helps is done, and nothing is said where none does.
     if (judged.verdicts.will_run && repaired->steps.empty()) repaired.reset();
     if (repaired.has_value() && question.view >= View::kBasic) ForecastStep(&repaired->judged);
@@ -253,7 +252,8 @@ absl::Status Resolver::DescribeTimeline(const v1::DescribeTimelineRequest& reque
   if (request.config_case() == v1::DescribeTimelineRequest::kValidate) {
     const absl::StatusOr<JudgeQuestion> question = ReadQuestion(request.validate(), evidence);
     if (!question.ok()) return WithFieldsBelow("validate", question.status());
-    FLIGHTPLAN_ASSIGN_OR_RETURN(JudgedConfig judged, ReadAndJudge(*question));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(JudgedLaunches launches, JudgeLaunches(*question));
+    JudgedConfig& judged = launches.judged;
     const absl::StatusOr<Timeline> timeline = DrawConfig(judged, asked);
     if (!timeline.ok()) return AsViolation(timeline.status());
     ForecastStep(&judged);

@@ -81,7 +81,7 @@ void PutConverted(int field, const std::vector<ConvertedKnob>& knobs, WireWriter
 
 v1::Completeness CompletenessOf(const JudgedConfig& judged) {
   if (judged.reading.no_launch) return v1::COMPLETENESS_NONE;
-  return judged.set_aside.errors || judged.reading.other_launches ? v1::COMPLETENESS_PARTIAL : v1::COMPLETENESS_FULL;
+  return judged.set_aside.errors || judged.reading.launches_left ? v1::COMPLETENESS_PARTIAL : v1::COMPLETENESS_FULL;
 }
 
 }  // namespace

@@ -17,6 +17,8 @@
 #include "resolver/derive/target_knobs.h"
 #include "resolver/judge/loongforge_parts.h"
 #include "resolver/judge/named_model.h"
+#include "resolver/judge/read_arguments.h"
+#include "resolver/judge/read_script.h"
 #include "resolver/normalize/request_bounds.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/pipeline/choose_profile.h"
@@ -36,36 +38,6 @@ std::vector<Argument> Words(const std::vector<std::string>& values) {
   words.reserve(values.size());
   for (const std::string& value : values) words.push_back({value, {static_cast<int>(words.size()), 0, 0}});
   return words;
-}
-
-// What is not known of the recipe that a launch of Bridge starts from; `recipe` is empty where none of it is.
-std::string BesideTheRecipe(absl::string_view recipe) {
-  if (recipe.empty()) {
-    return "the recipe's own values: what is written here is judged over the class defaults; dump the whole "
-           "configuration (ConfigContainer.to_yaml) and validate that file";
-  }
-  return absl::StrCat("of the recipe ", recipe, ", read at Megatron-Bridge@067f987df, ",
-                      IsLibraryRecipe(recipe)
-                          ? "what the model's own classes have that it does not set"
-                          : "what it sets beside layout, batch, precision, dispatcher, overlap, recompute, graphs and "
-                            "variables");
-}
-
-// What arguments alone do not say.
-void NoteWhatIsElsewhere(absl::Span<const Argument> args, absl::string_view format, const Environment& env,
-                         Reading* reading) {
-  if (format == "bridge-overrides" || format == "bridge-recipe" || format == "bridge-perf" || format == kPythonFormat) {
-    reading->not_judged.push_back(BesideTheRecipe(reading->parsed.base));
-  }
-  for (const Argument& arg : args) {
-    const bool yaml = arg.text == "--yaml-cfg" || absl::StartsWith(arg.text, "--yaml-cfg=");
-    const bool file = arg.text == "--config-file" || absl::StartsWith(arg.text, "--config-file=");
-    if (!yaml && !file) continue;
-    if (file && StackOf(env).model_files && reading->parsed.model_file_read) continue;
-    reading->not_judged.push_back(
-        absl::StrCat("the YAML file of ", arg.text.substr(0, arg.text.find('=')), ": its values win over these; ",
-                     file ? "validate it with --stack-root, or that file" : "validate that file"));
-  }
 }
 
 void UseGpu(const GpuSystem& gpu, ReadConfig* read) {
@@ -157,54 +129,6 @@ void UseWhatIsNamed(const JudgeQuestion& question, ReadConfig* read) {
   UseNamedModel(*question.catalog, env, &read->reading);
 }
 
-// `script`: the Python file that a shell script gives the words to; empty: they come alone. `over_defaults`: as in
-// LaunchWords.
-void ReadArguments(std::vector<Argument> args, absl::string_view script, bool over_defaults, const InputFormat& format,
-                   const Environment& env, Reading* reading) {
-  reading->args = std::move(args);
-  reading->parsed = format.arguments(reading->args, env);
-  reading->knowledge = KnowledgeOf(env.target, {script, reading->args, over_defaults}, reading->parsed);
-  NoteWhatIsElsewhere(reading->args, format.name, env, reading);
-}
-
-// A launch script: its exports go into `env`, and the world size that its launcher, else its #SBATCH lines, ask for.
-// Nothing of it is executed.
-void ReadScript(absl::string_view text, Environment* env, Reading* reading) {
-  const SlurmJob job = ReadSbatchLines(text);
-  for (const auto& [name, value] : job.exports) env->vars.emplace(name, value);
-  EnvVars known = env->vars;
-  AddSlurmVariables(job, &known);
-  ShellLaunch launch = ReadShellLaunch(text, known, env->model_files);
-  for (const auto& [name, value] : launch.vars) env->vars.insert_or_assign(name, value);
-  for (const std::string& name : launch.unset_vars) env->vars.erase(name);
-  for (const std::string& name : launch.unknown_vars) env->vars.erase(name);
-  for (auto& [name, content] : launch.written_files) env->model_files.insert_or_assign(name, std::move(content));
-  const bool own_size = !env->world_size.has_value() && launch.world_size.has_value();
-  if (own_size) env->world_size = launch.world_size;
-  if (!env->world_size.has_value() && job.GpuCount().value_or(kMaxGpus + 1) <= kMaxGpus) {
-    env->world_size = job.GpuCount();
-  }
-  // What finds the program by it runs where it is set, and model files refer to it, too.
-  constexpr absl::string_view kCheckout = "LOONGFORGE_PATH";
-  if (absl::StrContains(launch.script, kCheckout)) env->vars.try_emplace(std::string(kCheckout), "$LOONGFORGE_PATH");
-  reading->no_launch = launch.script.empty();
-  reading->cpu_binding = std::move(launch.cpu_binding);
-  if (reading->no_launch && !launch.too_much_work) {
-    reading->not_judged.push_back("the launch: no command in this script runs a Python file");
-  }
-  const InputFormat& format = RecogniseArguments(launch.args, launch.script, env->target);
-  ReadArguments(std::move(launch.args), launch.script, false, format, *env, reading);
-  reading->knowledge.surroundings = !launch.vars_elsewhere;
-  reading->knowledge.hidden_vars = std::move(launch.unknown_vars);
-  reading->node_processes = launch.node_processes;
-  reading->other_launches = !launch.others.empty();
-  reading->knowledge.size_assumed = own_size && launch.world_size_assumed;
-  ParseResult& parsed = reading->parsed;
-  KeepFindings(std::move(parsed.findings), &launch.findings);
-  parsed.findings = std::move(launch.findings);
-  parsed.wanted_files.insert(parsed.wanted_files.end(), launch.wanted_files.begin(), launch.wanted_files.end());
-}
-
 absl::Status Unsuitable(absl::string_view name, absl::string_view given, Target target) {
   Violations violations;
   violations.Add("input_format", absl::StrCat("'", Printable(name), "' is no form of ", given, " for ",
@@ -212,7 +136,10 @@ absl::Status Unsuitable(absl::string_view name, absl::string_view given, Target 
   return violations.ToStatus();
 }
 
-absl::Status ReadFile(const ConfigInput& input, Environment* env, Reading* reading) {
+absl::Status ReadFile(const ScriptQuestion& script, ReadConfig* read) {
+  const ConfigInput& input = script.question.input;
+  Environment* const env = &read->env;
+  Reading* const reading = &read->reading;
   Violations violations;
   if (input.text.size() > kMaxScriptBytes) violations.Add("file.text", "is longer than 1 MiB");
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
@@ -220,7 +147,7 @@ absl::Status ReadFile(const ConfigInput& input, Environment* env, Reading* readi
   reading->format =
       input.format.empty() ? std::string(RecogniseFile(input.file_name, input.text, env->target)) : input.format;
   if (reading->format == kShellFormat) {
-    ReadScript(input.text, env, reading);
+    ReadScript(script, read);
     return absl::OkStatus();
   }
   const InputFormat* format = FindInputFormat(reading->format, env->target);
@@ -271,14 +198,15 @@ void ReadKnobs(const ConfigInput& input, const Environment& env, Reading* readin
   if (StackOf(env).model_files) ReadLoongForgeModel({}, env, &reading->parsed);
 }
 
-absl::Status ReadInput(const ConfigInput& input, Environment* env, Reading* reading) {
+absl::Status ReadInput(const ScriptQuestion& script, ReadConfig* read) {
+  const ConfigInput& input = script.question.input;
   switch (input.form) {
     case ConfigInput::Form::kArguments:
-      return ReadWords(input, *env, reading);
+      return ReadWords(input, read->env, &read->reading);
     case ConfigInput::Form::kFile:
-      return ReadFile(input, env, reading);
+      return ReadFile(script, read);
     case ConfigInput::Form::kKnobs:
-      ReadKnobs(input, *env, reading);
+      ReadKnobs(input, read->env, &read->reading);
   }
   return absl::OkStatus();
 }
@@ -337,14 +265,14 @@ Config ConfigOf(const std::vector<ParsedKnob>& knobs, const Environment& env) {
   return config;
 }
 
-absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question) {
+absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question, const OtherLaunch& other) {
   ReadConfig read;
   const uint64_t before = Work::Used();
   read.env = question.env;
   read.gpu = question.gpu;
   read.gpu_fault = question.gpu_fault;
   Environment& env = read.env;
-  FLIGHTPLAN_RETURN_IF_ERROR(ReadInput(question.input, &env, &read.reading));
+  FLIGHTPLAN_RETURN_IF_ERROR(ReadInput({question, other}, &read));
   // What was read when the caller had gone is not whole, and nobody waits for it.
   if (Work::Abandoned()) return absl::CancelledError("the caller went away");
   if (Work::Spent()) {

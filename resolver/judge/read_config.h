@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "resolver/judge/knowledge.h"
 #include "resolver/plan/config.h"
 #include "resolver/plan/cpu_binding.h"
@@ -19,6 +20,10 @@
 #include "resolver/plan/reading.h"
 
 namespace flightplan {
+
+struct ShellLaunch;  // resolver/shell/reader.h
+
+inline constexpr absl::string_view kOtherLaunches = "input.other-launches";
 
 // What the reader made of an input, and what it refused.
 struct Reading {
@@ -32,7 +37,7 @@ struct Reading {
   std::vector<Knob> stated;                // by the caller beside the input's text
   const ModelSpec* named_model = nullptr;  // that the launch names, of the catalogue; null: none
   int64_t node_processes = 0;              // how many its launcher starts on a node; 0: it does not say
-  bool other_launches = false;             // a script launches other trainings, too, of which nothing is said
+  bool launches_left = false;              // a script launches other trainings, too, of which nothing is said
   bool no_launch = false;                  // a script without a training command: there is nothing to judge
 };
 
@@ -55,11 +60,18 @@ struct ReadConfig {
   std::string gpu_fault;         // JudgeQuestion's
   uint64_t work = 0;             // that reading it took, in units of base/work.h
   ForecastBasis basis;
+  std::shared_ptr<const ShellLaunch> script;  // with the other launches; null: it has none
+};
+
+// One of ReadConfig::script's other launches; as made: none of them.
+struct OtherLaunch {
+  std::shared_ptr<const ShellLaunch> script;
+  size_t index = 0;
 };
 
 // Executes nothing of what it reads. INVALID_ARGUMENT with BadRequest where the form of the input does not suit its
 // target, or reading it takes too much work; CANCELLED where the caller went away.
-absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question);
+absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question, const OtherLaunch& other = {});
 
 // The written knobs over the class defaults of the target.
 Config ConfigOf(const std::vector<ParsedKnob>& knobs, const Environment& env);

@@ -8,7 +8,9 @@
 #include "absl/strings/match.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
+#include "resolver/judge/judge_launches.h"
 #include "resolver/judge/vet_config.h"
+#include "resolver/shell/launches.h"
 #include "resolver/stacks/edit_launch.h"
 #include "resolver/stacks/input_format.h"
 
@@ -188,13 +190,9 @@ absl::StatusOr<bool> RepairMemory(JudgeQuestion* repaired, RepairedConfig* out) 
   return true;
 }
 
-}  // namespace
-
-bool WantsRepair(const JudgeQuestion& question, const JudgedConfig& judged) {
-  return !judged.verdicts.will_run || LackOfMemory(judged, question.repair_room) != nullptr;
-}
-
-absl::StatusOr<RepairedConfig> RepairConfig(const JudgeQuestion& question, const ReadConfig& written) {
+// `asked`: the same question, which becomes the one about what was repaired.
+absl::StatusOr<RepairedConfig> RepairLaunch(const JudgeQuestion& question, const ReadConfig& written,
+                                            JudgeQuestion* asked) {
   // Nothing was judged, so nothing is repaired: reading the text again would cost what it has cost. A repair reads what
   // it edits at least twice, and where that is more than is left the answer is worth more without one than none.
   constexpr uint64_t kReads = 3;
@@ -210,7 +208,7 @@ absl::StatusOr<RepairedConfig> RepairConfig(const JudgeQuestion& question, const
     return StandingOf(finding, written.env, written.reading.knowledge) == Standing::kFull;
   };
   Repair found = FindRepair(written.config, written.env, options);
-  JudgeQuestion repaired = question;
+  JudgeQuestion& repaired = *asked;
   if (repaired.input.form != ConfigInput::Form::kKnobs) {
     repaired.input.format = written.reading.format;  // the repair must not change how it is read
   }
@@ -232,7 +230,38 @@ absl::StatusOr<RepairedConfig> RepairConfig(const JudgeQuestion& question, const
     FLIGHTPLAN_ASSIGN_OR_RETURN(stepped, RepairMemory(&repaired, &out));
   }
   if (stepped) VetFixes(View::kVerdict, &out.judged);
-  out.input = std::move(repaired.input);
+  out.input = repaired.input;
+  return out;
+}
+
+// The next launch of a script that is refused, once one runs; false: there is none, and none of it was repaired.
+absl::StatusOr<bool> RepairNext(JudgeQuestion* asked, RepairedConfig* out) {
+  asked->launch.reset();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(JudgedLaunches next, JudgeLaunches(*asked));
+  if (!IsWorse(next.judged, out->judged) || next.judged.verdicts.will_run) return false;
+  asked->launch = next.launch;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(RepairedConfig repaired, RepairLaunch(JudgeQuestion(*asked), next.written, asked));
+  const bool stepped = !repaired.steps.empty();
+  std::move(repaired.steps.begin(), repaired.steps.end(), std::back_inserter(out->steps));
+  std::move(repaired.unwritten.begin(), repaired.unwritten.end(), std::back_inserter(out->unwritten));
+  out->input = std::move(repaired.input);
+  out->judged = std::move(repaired.judged);
+  return stepped;
+}
+
+}  // namespace
+
+bool WantsRepair(const JudgeQuestion& question, const JudgedConfig& judged) {
+  return !judged.verdicts.will_run || LackOfMemory(judged, question.repair_room) != nullptr;
+}
+
+absl::StatusOr<RepairedConfig> RepairConfig(const JudgeQuestion& question, const ReadConfig& written) {
+  JudgeQuestion asked = question;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(RepairedConfig out, RepairLaunch(question, written, &asked));
+  bool stepped = written.script != nullptr;
+  for (size_t left = kMaxOtherLaunches; stepped && left > 0; --left) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(stepped, RepairNext(&asked, &out));
+  }
   return out;
 }
 

@@ -46,7 +46,8 @@ struct JudgeQuestion {
   std::string gpu_fault;         // of a name that is not known: what it was, and what is near; empty: none
   bool software_stated = false;  // the caller says what is installed and exported; what he leaves out is not there
   View view = View::kFull;
-  bool repair = false;              // say how to make it run
+  std::optional<int> launch;  // which of a script's launches is read, as LaunchCommand counts them; empty: the last
+  bool repair = false;        // say how to make it run
   bool repair_convergence = false;  // the repair may change what is trained
   bool repair_room = false;         // the repair makes room where memory is tight, at the price of step time
 };

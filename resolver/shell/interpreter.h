@@ -24,7 +24,6 @@ struct ShellCommand {
   // What a run writes there, of `cat > FILE <<EOF` and `tee FILE <<EOF` that are reached; nothing: only a run knows.
   std::optional<TracedText> written;
   bool append = false;
-  bool sure = true;         // no condition that only a run would know decides whether it is reached
   bool as_written = false;  // the delimiter of the here-document stands in quotes
 };
 

@@ -91,13 +91,5 @@ TEST(LaunchEnvironment, AShellInsideHasNoVariablesThatNobodyExports) {
   EXPECT_NE(needs(inner).find("neither in the script"), std::string::npos);
 }
 
-TEST(LaunchEnvironment, OfSeveralLaunchesTheOthersAreTold) {
-  const auto others = [](const std::string& script) { return ReadShellLaunch(script, {}).others.size(); };
-  EXPECT_EQ(others("torchrun a.py --train-iters 2\ntorchrun a.py --train-iters 4\n"), 1u);
-  EXPECT_EQ(others("for i in 1 2; do torchrun a.py --train-iters 2; done\n"), 0u);
-  EXPECT_EQ(others("if [ $X = 1 ]; then torchrun a.py --train-iters 2; else torchrun a.py --train-iters 4; fi\n"), 0u);
-  EXPECT_EQ(others("python convert.py --x 1\ntorchrun a.py --train-iters 4\n"), 0u);
-}
-
 }  // namespace
 }  // namespace flightplan

@@ -19,6 +19,7 @@
 #include "resolver/shell/interpreter.h"
 #include "resolver/shell/launch_environment.h"
 #include "resolver/shell/launcher_world.h"
+#include "resolver/shell/line_index.h"
 #include "resolver/shell/runtime_env.h"
 
 namespace flightplan {
@@ -92,9 +93,12 @@ bool OnlyReads(WordSpan words) {
 
 class Reader {
  public:
-  Reader(const EnvVars& given, const SourcedFiles& files, bool every_branch, ShellLaunch* out)
+  Reader(const EnvVars& given, const SourcedFiles& files, std::optional<int> wanted, bool every_branch,
+         ShellLaunch* out)
       : out_(*out),
         files_(files),
+        others_(wanted),
+        every_branch_(every_branch),
         state_(given, &out->findings),
         interpreter_(
             &state_, [this](const ShellCommand& command) { Follow(command); },
@@ -103,9 +107,16 @@ class Reader {
   void Read(const TracedText& script) { interpreter_.Run(script); }
 
   bool found() const { return found_; }
-  // A script without a launch: what it exports at its end.
-  void TakeLastVariables() {
-    if (!found_) TakeVariables({});
+  // What is known at the script's end. Of one without a launch: what it exports.
+  void Finish() {
+    if (!found_) {
+      TakeVariables({{}, state_});
+      out_.written_files = std::move(written_files_);
+      return;
+    }
+    out_.last_world_size = out_.world_size;
+    out_.others_left_out = others_.left_out();
+    out_.others = others_.Take(&out_);
   }
 
  private:
@@ -119,24 +130,24 @@ class Reader {
 
   void Follow(const ShellCommand& command) {
     TakeWritten(command);
-    if (!command.words.empty() && !FollowShell(command)) TakeLaunch(command.words, command.sure);
+    if (!command.words.empty() && !FollowShell(command)) TakeLaunch(command.words);
   }
 
   // What another command may have changed is not known any more.
   void TakeWritten(const ShellCommand& command) {
-    if (!out_.written_files.empty() && !command.words.empty() && !OnlyReads(command.words)) {
-      for (const ShellWord& word : command.words.subspan(1)) out_.written_files.erase(PlainPath(word.value.text));
+    if (!written_files_.empty() && !command.words.empty() && !OnlyReads(command.words)) {
+      for (const ShellWord& word : command.words.subspan(1)) written_files_.erase(PlainPath(word.value.text));
     }
     if (command.file.text.empty() || command.file.unknown()) return;
     const std::string name = PlainPath(command.file.text);
     const std::optional<std::string> text =
         command.written.has_value() ? AsSettings(*command.written) : std::optional<std::string>();
     if (!text.has_value() || written_bytes_ + text->size() > kMaxScriptBytes) {
-      out_.written_files.erase(name);
+      written_files_.erase(name);
       return;
     }
     written_bytes_ += text->size();
-    std::string& file = out_.written_files[name];
+    std::string& file = written_files_[name];
     if (!command.append) file.clear();
     file += *text;
   }
@@ -161,13 +172,15 @@ class Reader {
       state_.NotJudged(script.FirstOffset(-1), "bash -c", "shells inside shells are followed four deep");
       return true;
     }
-    TakeLauncher(launcher);
+    LauncherFacts outside = launcher_;
+    TakeLauncher(launcher, &launcher_);
     const ShellState::Inside inside(&state_);
     LaunchEnvironment(launcher, state_).ApplyTo(&state_);
     if (expanded) state_.ForgetUnexported();
     ++depth_;
     interpreter_.Run(script);
     --depth_;
+    launcher_ = std::move(outside);
     return true;
   }
 
@@ -178,7 +191,7 @@ class Reader {
   }
 
   // What stands before the first of these is the launcher, what stands behind belongs to it.
-  void TakeLaunch(WordSpan words, bool sure) {
+  void TakeLaunch(WordSpan words) {
     size_t script = 0;
     while (script < words.size() && !Starts(words, script)) ++script;
     if (script == words.size() || OnlyNames(words[0].value.text)) return;
@@ -188,42 +201,79 @@ class Reader {
         !absl::EndsWith(words[script].value.text, ".py");  // "megatron sft": its second word goes along
     const bool training = command || LooksLikeTraining(behind);
     if (training_ && !training) return;
-    const SourcePosition before = out_.at;
-    const bool other = training_ && sure_ && sure;
+    LaunchCommand next;
+    static_cast<LauncherFacts&>(next) = launcher_;
+    TakeLauncher(words.first(script), &next);
+    next.script = words[script].value.text;
+    if (command) next.script = absl::StrCat(FileName(words[script - 1].value.text), " ", next.script);
+    next.args = ArgumentsOf(command ? words.subspan(script) : behind);
+    next.at = {-1, words[0].value.FirstOffset(words[0].offset), 0};
+    if (!training_) others_.Forget();
+    Become(std::move(next), Variables(words.first(script), state_));
     found_ = true;
     training_ = training;
-    sure_ = sure;
-    out_.at = {-1, words[0].value.FirstOffset(words[0].offset), 0};
-    TakeLauncher(words.first(script));
-    TakeVariables(words.first(script));
-    out_.script = words[script].value.text;
-    if (command) {
-      const absl::string_view first = words[script - 1].value.text;
-      out_.script = absl::StrCat(FileName(first), " ", out_.script);
-    }
-    const std::vector<Argument> args = std::exchange(out_.args, {});
-    for (const ShellWord& word : command ? words.subspan(script) : behind) {
-      Work::Spend(64 + word.value.text.size());
-      const int index = static_cast<int>(out_.args.size());
-      out_.args.push_back({word.value.text, {index, word.value.FirstOffset(word.offset), 0}, word.value.unknown()});
-    }
-    const auto same = [](const Argument& a, const Argument& b) { return a.text == b.text; };
-    if (other && !absl::c_equal(args, out_.args, same)) out_.others.push_back(before);
   }
 
+  static std::vector<Argument> ArgumentsOf(WordSpan words) {
+    std::vector<Argument> args;
+    for (const ShellWord& word : words) {
+      Work::Spend(64 + word.value.text.size());
+      const int index = static_cast<int>(args.size());
+      args.push_back({word.value.text, {index, word.value.FirstOffset(word.offset), 0}, word.value.unknown()});
+    }
+    return args;
+  }
+
+  // The variables of a launch: the script's as they are now, and the launcher's words about them.
+  struct Variables {
+    Variables(WordSpan launcher, const ShellState& state)
+        : changed(launcher, state),
+          stated(ReadRuntimeEnv(launcher)),
+          own(!changed.empty() || !stated.has_value() || !stated->empty()) {}
+    LaunchEnvironment changed;
+    std::optional<EnvVars> stated;  // nothing: only a run would know
+    bool own;                       // the launcher says something of them
+  };
+
   // A loop meets one launch many times, mostly in one environment.
-  void TakeVariables(WordSpan launcher) {
-    const LaunchEnvironment changed(launcher, state_);
-    const std::optional<EnvVars> vars = ReadRuntimeEnv(launcher);
-    const bool own = !changed.empty() || !vars.has_value() || !vars->empty();
-    if (!own && environment_taken_ == state_.environment_version()) return;
-    environment_taken_ = own ? std::nullopt : std::optional(state_.environment_version());
+  bool HasTaken(const Variables& variables) const {
+    return !variables.own && environment_taken_ == state_.environment_version();
+  }
+
+  // `next` is the launch now, without its variables so far. The one before it is kept if it is another one.
+  void Become(LaunchCommand next, const Variables& variables) {
+    const auto same = [](const Argument& a, const Argument& b) { return a.text == b.text; };
+    const bool again = HasTaken(variables) && out_.script == next.script && out_.world_size == next.world_size &&
+                       written_files_.empty() && absl::c_equal(out_.args, next.args, same);
+    std::optional<LaunchCommand> before;
+    if (training_ && !every_branch_ && !again) {
+      Work::Spend(kShellVariableCosts * out_.vars.size() + 64 * out_.args.size() + written_bytes_);
+      before = out_;
+    }
+    static_cast<LauncherFacts&>(out_) = std::move(static_cast<LauncherFacts&>(next));
+    out_.script = std::move(next.script);
+    out_.args = std::move(next.args);
+    out_.at = next.at;
+    out_.ordinal = again && others_.wants(out_.ordinal) ? out_.ordinal : met_;
+    ++met_;
+    TakeVariables(variables);
+    if (!out_.written_files.empty() || !written_files_.empty()) {
+      Work::Spend(written_bytes_);
+      out_.written_files = written_files_;
+    }
+    if (before.has_value()) others_.Keep(*std::move(before), &out_);
+  }
+
+  void TakeVariables(const Variables& variables) {
+    if (HasTaken(variables)) return;
+    const LaunchEnvironment& changed = variables.changed;
+    environment_taken_ = variables.own ? std::nullopt : std::optional(state_.environment_version());
     ShellEnvironment environment = changed.empty() ? state_.Environment() : EnvironmentAfter(changed);
-    out_.vars_elsewhere = environment.elsewhere || !vars.has_value();
+    out_.vars_elsewhere = environment.elsewhere || !variables.stated.has_value();
     out_.vars = std::move(environment.vars);
     out_.unset_vars = std::move(environment.unset);
     out_.unknown_vars = std::move(environment.unknown);
-    for (const auto& [name, value] : vars.value_or(EnvVars())) {
+    for (const auto& [name, value] : variables.stated.value_or(EnvVars())) {
       Work::Spend(kShellVariableCosts + value.size());
       if (out_.vars.size() >= kMaxShellExports && out_.vars.count(name) == 0) {
         state_.NoteTooManyExports();
@@ -241,16 +291,16 @@ class Reader {
     return state_.Environment();
   }
 
-  void TakeLauncher(WordSpan launcher) {
+  void TakeLauncher(WordSpan launcher, LauncherFacts* facts) const {
     if (CpuBinding binding = ReadCpuBinding(launcher); !binding.torchrun.empty() || !binding.numactl.empty()) {
-      out_.cpu_binding = std::move(binding);
+      facts->cpu_binding = std::move(binding);
     }
     std::optional<LauncherWorld> world = ReadLauncherWorld(launcher);
     if (!world.has_value() && std::any_of(launcher.begin(), launcher.end(), IsSrun)) world = SlurmTasks();
     if (!world.has_value()) return;
-    out_.world_size = world->size;
-    out_.world_size_assumed = world->assumed;
-    out_.node_processes = world->of_node;
+    facts->world_size = world->size;
+    facts->world_size_assumed = world->assumed;
+    facts->node_processes = world->of_node;
   }
 
   // How many processes srun starts unless told.
@@ -263,33 +313,17 @@ class Reader {
 
   ShellLaunch& out_;
   const SourcedFiles& files_;
+  OtherLaunches others_;
+  const bool every_branch_;
   ShellState state_;
   ShellInterpreter interpreter_;
   int depth_ = 0;
+  int met_ = 0;                                       // launches
+  LauncherFacts launcher_;                            // of the shells around what is read
+  std::map<std::string, std::string> written_files_;  // LaunchCommand's, as of now
   size_t written_bytes_ = 0;
-  bool found_ = false, training_ = false, sure_ = false;
+  bool found_ = false, training_ = false;
   std::optional<int> environment_taken_;  // whose variables the launch has
-};
-
-// Offsets become lines and columns in one pass over the line starts.
-class LineIndex {
- public:
-  explicit LineIndex(absl::string_view text) {
-    for (size_t i = 0; i < text.size(); ++i) {
-      if (text[i] == '\n') starts_.push_back(static_cast<int>(i) + 1);
-    }
-  }
-  void Place(SourcePosition* at) const {
-    const int offset = at->line;
-    at->line = 0;
-    if (offset < 0) return;
-    const auto next = std::upper_bound(starts_.begin(), starts_.end(), offset);
-    at->line = static_cast<int>(next - starts_.begin());
-    at->column = offset - *(next - 1) + 1;
-  }
-
- private:
-  std::vector<int> starts_ = {0};
 };
 
 // Lines that end as on Windows are read here as they were meant; bash and sbatch take them otherwise.
@@ -305,28 +339,19 @@ void JudgeLineEnds(absl::string_view script, std::vector<ParseFinding>* findings
   KeepFinding(std::move(entry), findings);
 }
 
-// Of several launches one is judged. What is told stands where the first of the others does.
-void JudgeOthers(ShellLaunch* out) {
-  if (out->others.empty()) return;
-  constexpr size_t kMostLines = 8;
-  std::string lines;
-  for (size_t i = 0; i < std::min(out->others.size(), kMostLines); ++i) {
-    absl::StrAppend(&lines, i == 0 ? "" : ", ", out->others[i].line);
-  }
-  if (out->others.size() > kMostLines) absl::StrAppend(&lines, ", ...");
-  const bool one = out->others.size() == 1;
-  ParseFinding entry = MakeParseFinding(
-      out->others.front(), "input.other-launches", Severity::kWarning,
-      absl::StrCat(out->others.size(), one ? " other launch" : " other launches", " of a training, line ", lines),
-      absl::StrCat("one launch a script: the last, line ", out->at.line, ", is judged, and nothing is said of ",
-                   one ? "the other" : "the others"),
-      kScriptSource);
-  KeepFinding(std::move(entry), &out->findings);
+// Puts another launch into the place of the one that was read.
+void Choose(int wanted, ShellLaunch* out) {
+  const auto found = std::find_if(out->others.begin(), out->others.end(),
+                                  [wanted](const LaunchCommand& other) { return other.ordinal == wanted; });
+  if (found == out->others.end()) return;
+  std::swap(static_cast<LaunchCommand&>(*out), *found);
+  std::rotate(found, std::next(found), out->others.end());  // the one that was read is the last
 }
 
 }  // namespace
 
-ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given, const SourcedFiles& files) {
+ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given, const SourcedFiles& files,
+                            std::optional<int> wanted) {
   ShellLaunch out;
   const auto refuse = [&out](absl::string_view rule_id, std::string seen, std::string needs) {
     KeepFinding(
@@ -344,10 +369,10 @@ ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given, cons
     for (const bool every_branch : {false, true}) {
       if (found || Work::Spent()) break;
       out = ShellLaunch();
-      Reader reader(given, files, every_branch, &out);
+      Reader reader(given, files, wanted, every_branch, &out);
       reader.Read(text);
       found = reader.found();
-      reader.TakeLastVariables();
+      reader.Finish();
     }
     if (Work::Spent()) {
       out = ShellLaunch();
@@ -358,11 +383,14 @@ ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given, cons
   }
   if (!out.script.empty()) JudgeLineEnds(script, &out.findings);
   const LineIndex lines(script);
-  for (Argument& arg : out.args) lines.Place(&arg.at);
-  for (SourcePosition& at : out.others) lines.Place(&at);
-  if (!out.script.empty()) lines.Place(&out.at);
+  const auto place = [&lines](LaunchCommand& launch) {
+    for (Argument& arg : launch.args) lines.Place(&arg.at);
+    if (!launch.script.empty()) lines.Place(&launch.at);
+  };
+  place(out);
+  for (LaunchCommand& other : out.others) place(other);
   for (ParseFinding& finding : out.findings) lines.Place(&finding.at);
-  JudgeOthers(&out);
+  if (wanted.has_value()) Choose(*wanted, &out);
   return out;
 }
 

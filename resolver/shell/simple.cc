@@ -268,7 +268,7 @@ ShellInterpreter::Status ShellInterpreter::RunWords(const Words& read, ShellScan
       scanner->SkipLine();
       document = scanner->TakeHereDocument();
     }
-    ShellCommand command{.words = words, .sure = IsSure(mode), .as_written = document.as_written};
+    ShellCommand command{.words = words, .as_written = document.as_written};
     NoteOutput(document, output, mode != Mode::kDoubtful, scanner, &command);
     command.here_document = std::move(document.text);
     sink_(command);

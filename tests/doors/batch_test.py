@@ -70,6 +70,26 @@ class Batch(unittest.TestCase):
         self.assertNotIn("q/good.sh", text)
         self.assertRegex(self.run_batch("q", "--verbose", code=1, environment={"COLUMNS": "200"}), r"q/good\.sh +allowed")
 
+    def test_each_launch_of_a_script_is_judged(self):
+        self.write("warm_up.sh", script(3) + script(2, head=""))
+        self.write("sweep.sh", "for tp in 1 2 3 4; do\n" + script("$tp") + "done\n")
+        self.write("good.sh", script(1) + script(2, head=""))
+        rows = self.verdicts(".", code=1)
+        self.assertEqual({path: row["verdict"] for path, row in rows.items()},
+                         {"./warm_up.sh": "refused", "./sweep.sh": "refused", "./good.sh": "allowed"})
+        for name, other in (("warm_up.sh", "launch 2 of 2, line 4 (--tensor-model-parallel-size 2): accepted"),
+                            ("sweep.sh", "launches 1, 2, 4 of 4, line 4 (")):
+            one = subprocess.run([FLIGHTPLAN, "validate", name], cwd=self.root, capture_output=True, text=True, timeout=60,
+                                 env={**os.environ, "COLUMNS": "400"}, check=False)
+            self.assertEqual(one.returncode, 1, one.stderr)
+            self.assertIn(other, one.stdout)
+        # A repair goes through all of them, and the next look finds nothing.
+        for name in ("warm_up.sh", "sweep.sh"):
+            fixed = subprocess.run([FLIGHTPLAN, "fix", name, "--write"], cwd=self.root, capture_output=True, text=True,
+                                   timeout=60, check=False)
+            self.assertEqual(fixed.returncode, 0, fixed.stdout + fixed.stderr)
+        self.assertEqual({row["verdict"] for row in self.verdicts(".").values()}, {"allowed"})
+
     def test_exit_code_is_0_without_errors(self):
         self.write("good.sh", script(2))
         self.run_batch("good.sh")

@@ -65,6 +65,16 @@ class KubernetesDoor(unittest.TestCase):
                 self.assertTrue(allowed["allowed"], allowed)
                 self.assertEqual(allowed["auditAnnotations"]["verdict"], "allowed", allowed)
 
+    def test_each_launch_of_a_script_is_judged(self):
+        for sizes, allowed in ((("3", "2"), False), (("2", "3"), False), (("1", "2"), True)):
+            several = obj("pytorchjob", 2)
+            for replica in several["spec"]["pytorchReplicaSpecs"].values():
+                args = replica["template"]["spec"]["containers"][0]["args"]
+                before, launcher, launch = args[0].partition("torchrun")
+                args[0] = before + "".join(f"{launcher}{launch}\n".replace("$TP", size) for size in sizes)
+            answer = self.enforce.review(several)
+            self.assertEqual(answer["allowed"], allowed, answer)
+
     def test_warn_mode_warns_and_allows(self):
         answer = self.warn.review(obj("pytorchjob", 3))
         self.assertTrue(answer["allowed"])

@@ -225,6 +225,12 @@ class SlurmDoor(unittest.TestCase):
         self.assertIn(FIX, done.stderr)
         self.assertEqual(self.cluster.run("squeue", "-h").stdout.count("never"), 0)
 
+    def test_each_launch_of_a_job_is_judged(self):
+        self.cluster.settings(mode="enforce")
+        done = self.submit(job(3) + job(2, head=""), "-J", "warm-up")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(FIX, done.stderr)
+
     def test_enforce_lets_a_good_job_through_and_marks_it(self):
         self.cluster.settings(mode="enforce")
         done = self.submit(job(2), "--comment", "mine")

@@ -72,7 +72,7 @@ const Rule kRules[] = {
      .at = {Phase::kParse, 4},
      .source = "Megatron-LM:megatron/training/arguments.py:117",
      .when = FoundByReader,
-     .needs = "of a script that launches several trainings the last is judged"},
+     .needs = "of a script that launches several trainings each is judged, and the worst is the answer"},
 };
 
 }  // namespace

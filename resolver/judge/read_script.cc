@@ -1,0 +1,95 @@
+#include "resolver/judge/read_script.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "resolver/judge/read_arguments.h"
+#include "resolver/normalize/request_bounds.h"
+#include "resolver/shell/reader.h"
+#include "resolver/shell/slurm_job.h"
+#include "resolver/shell/state.h"
+
+namespace flightplan {
+namespace {
+
+ShellLaunch Taken(const OtherLaunch& other) {
+  ShellLaunch taken;
+  static_cast<LaunchCommand&>(taken) = other.script->others[other.index];
+  taken.last_world_size = other.script->last_world_size;
+  taken.findings = other.script->findings;
+  taken.wanted_files = other.script->wanted_files;
+  return taken;
+}
+
+// One launch is read; what is told of the others stands where the first of them does.
+ParseFinding OthersLeft(const ShellLaunch& launch) {
+  constexpr size_t kMostLines = 8;
+  std::string lines;
+  for (size_t i = 0; i < std::min(launch.others.size(), kMostLines); ++i) {
+    absl::StrAppend(&lines, i == 0 ? "" : ", ", launch.others[i].at.line);
+  }
+  const size_t all = launch.others.size() + static_cast<size_t>(launch.others_left_out);
+  if (all > kMostLines) absl::StrAppend(&lines, ", ...");
+  return MakeParseFinding(
+      launch.others.front().at, kOtherLaunches, Severity::kWarning,
+      absl::StrCat(all, all == 1 ? " other launch" : " other launches", " of a training, line ", lines),
+      absl::StrCat("one launch: the one on line ", launch.at.line, " is read, and nothing is said of ",
+                   all == 1 ? "the other" : "the others"),
+      kScriptSource);
+}
+
+}  // namespace
+
+void ReadScript(const ScriptQuestion& script, ReadConfig* read) {
+  const absl::string_view text = script.question.input.text;
+  Environment* const env = &read->env;
+  Reading* const reading = &read->reading;
+  const SlurmJob job = ReadSbatchLines(text);
+  for (const auto& [name, value] : job.exports) env->vars.emplace(name, value);
+  EnvVars known = env->vars;
+  AddSlurmVariables(job, &known);
+  ShellLaunch launch = script.other.script == nullptr
+                           ? ReadShellLaunch(text, known, env->model_files, script.question.launch)
+                           : Taken(script.other);
+  if (!launch.others.empty()) read->script = std::make_shared<const ShellLaunch>(launch);
+  for (const auto& [name, value] : launch.vars) env->vars.insert_or_assign(name, value);
+  for (const std::string& name : launch.unset_vars) env->vars.erase(name);
+  for (const std::string& name : launch.unknown_vars) env->vars.erase(name);
+  for (auto& [name, content] : launch.written_files) env->model_files.insert_or_assign(name, std::move(content));
+  // What is stated is of one launch: another one that says another size of itself has its own.
+  const bool stated_for_last = !launch.last_world_size.has_value() || launch.world_size == launch.last_world_size;
+  if (launch.world_size.has_value() && !stated_for_last) env->world_size.reset();
+  const bool own_size = !env->world_size.has_value() && launch.world_size.has_value();
+  if (own_size) env->world_size = launch.world_size;
+  if (!env->world_size.has_value() && job.GpuCount().value_or(kMaxGpus + 1) <= kMaxGpus) {
+    env->world_size = job.GpuCount();
+  }
+  // What finds the program by it runs where it is set, and model files refer to it, too.
+  constexpr absl::string_view kCheckout = "LOONGFORGE_PATH";
+  if (absl::StrContains(launch.script, kCheckout)) env->vars.try_emplace(std::string(kCheckout), "$LOONGFORGE_PATH");
+  reading->no_launch = launch.script.empty();
+  reading->cpu_binding = std::move(launch.cpu_binding);
+  if (reading->no_launch && !launch.too_much_work) {
+    reading->not_judged.push_back("the launch: no command in this script runs a Python file");
+  }
+  const InputFormat& format = RecogniseArguments(launch.args, launch.script, env->target);
+  ReadArguments(std::move(launch.args), launch.script, false, format, *env, reading);
+  reading->knowledge.surroundings = !launch.vars_elsewhere;
+  reading->knowledge.hidden_vars = std::move(launch.unknown_vars);
+  reading->node_processes = launch.node_processes;
+  if (!launch.others.empty()) {
+    reading->launches_left = true;
+    KeepFinding(OthersLeft(launch), &launch.findings);
+  }
+  reading->knowledge.size_assumed = own_size && launch.world_size_assumed;
+  ParseResult& parsed = reading->parsed;
+  KeepFindings(std::move(parsed.findings), &launch.findings);
+  parsed.findings = std::move(launch.findings);
+  parsed.wanted_files.insert(parsed.wanted_files.end(), launch.wanted_files.begin(), launch.wanted_files.end());
+}
+
+}  // namespace flightplan
