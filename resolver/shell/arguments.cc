@@ -1,5 +1,7 @@
 #include "resolver/shell/arguments.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
@@ -13,8 +15,9 @@ constexpr absl::string_view kNumbers[] = {"1", "2", "3", "4", "5", "6", "7", "8"
 
 void SetShellArguments(WordSpan words, ShellState* state) {
   state->set_doubtful(false);
-  size_t known = 0;  // behind an array of unknown size it is not known which one a word is
-  while (known < words.size() && !ShellState::StandsForMany(words[known].value)) ++known;
+  // Behind an array of unknown size it is not known which one a word is.
+  const auto many = [](const ShellWord& word) { return ShellState::StandsForMany(word.value); };
+  const auto known = static_cast<size_t>(std::find_if(words.begin(), words.end(), many) - words.begin());
   for (size_t i = 0; i < std::size(kNumbers); ++i) {
     if (i >= known && known < words.size()) {
       state->SetUnknown(std::string(kNumbers[i]), -1);

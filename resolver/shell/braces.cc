@@ -177,7 +177,7 @@ ShellScanner::Braces::Reason ShellScanner::Braces::Nothing() {
 
 ShellScanner::Braces::Reason ShellScanner::Braces::Length() {
   if (unset_ || (!all_items_ && !found_->empty() && found_->front().value.unknown())) return kNotSet;
-  if (all_items_ && ShellState::IsUnknownAsAWhole(name_, *found_)) return kOutputUnknown;
+  if (all_items_ && ShellState::KnownItems(name_, *found_) < found_->size()) return kOutputUnknown;
   const size_t length = all_items_ ? found_->size() : found_->empty() ? 0 : found_->front().value.text.size();
   fields_.Joined(TracedText::FromOutside(absl::StrCat(length)));
   return kFollowed;
@@ -186,7 +186,7 @@ ShellScanner::Braces::Reason ShellScanner::Braces::Length() {
 ShellScanner::Braces::Reason ShellScanner::Braces::Value() {
   if (one_item_ && found_ != nullptr) return Add(*found_);
   if (const ShellWords* array = state_.Find(name_); one_item_ && array != nullptr) {
-    const bool known = !ShellState::IsUnknownAsAWhole(name_, *array) &&
+    const bool known = ShellState::KnownItems(name_, *array) == array->size() &&
                        scanner_.Evaluate(TracedText::FromOutside(subscript_)).has_value();
     return known ? Nothing() : kOutputUnknown;
   }
@@ -233,13 +233,13 @@ ShellScanner::Braces::Reason ShellScanner::Braces::Slice() {
   const std::optional<int64_t> length =
       colon == absl::string_view::npos ? kToTheEnd : scanner_.Evaluate(scanner_.Within(colon + 1, text_.size()));
   if (!offset.has_value() || *offset < 0 || !length.has_value() || *length < 0) return kNotUnderstood;
-  if (all_items_ ? ShellState::IsUnknownAsAWhole(name_, items) : items.empty() || items[0].value.unknown()) {
-    return kOutputUnknown;
-  }
+  if (!all_items_ && (items.empty() || items[0].value.unknown())) return kOutputUnknown;
   const size_t size = all_items_ ? items.size() : items[0].value.text.size();
   const size_t from = std::min(static_cast<size_t>(*offset), size);
   const size_t count = std::min(static_cast<size_t>(*length), size - from);
   if (all_items_) {
+    const size_t known = ShellState::KnownItems(name_, items);
+    if (known < size && from + count > known) return kOutputUnknown;
     const WordSpan slice = WordSpan(items).subspan(from, count);
     return Add(ShellWords(slice.begin(), slice.end()));
   }
@@ -251,6 +251,7 @@ ShellScanner::Braces::Reason ShellScanner::Braces::Transformed() {
   const TracedText operation = scanner_.Within(operation_, text_.size());
   if (operation.unknown() || operation.text.empty()) return kNotUnderstood;
   if (items.empty()) return Add({});
+  if (all_items_ && ShellState::IsUnknownAsAWhole(name_, items)) return kOutputUnknown;  // nor how many there are
   const std::optional<ShellWords> results = TransformShellWords(items, operation.text);
   return results.has_value() ? Add(*results) : kNotUnderstood;
 }

@@ -136,7 +136,9 @@ ShellInterpreter::Status ShellInterpreter::Shift(WordSpan words, Mode mode) {
   if (words.size() > 1 && !absl::SimpleAtoi(words[1].value.text, &count)) return std::nullopt;
   if (arguments == nullptr || mode == Mode::kDoubtful || count < 0) return std::nullopt;
   const ShellWords all = *arguments;
-  SetShellArguments(WordSpan(all).subspan(std::min(static_cast<size_t>(count), all.size())), &state_);
+  // What stands for many stays, since nobody knows how many of it are left.
+  const size_t known = ShellState::KnownItems("@", all);
+  SetShellArguments(WordSpan(all).subspan(std::min(static_cast<size_t>(count), known)), &state_);
   return std::nullopt;
 }
 

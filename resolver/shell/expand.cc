@@ -241,9 +241,11 @@ const ShellWords* ShellScanner::FindItem(const std::string& name, const std::str
   if (kept != nullptr) return kept;
   const ShellWords* items = state_.Find(name);
   const std::optional<int64_t> index = Evaluate(TracedText::FromOutside(subscript));
-  if (items == nullptr || !index.has_value() || ShellState::IsUnknownAsAWhole(name, *items)) return nullptr;
-  const int64_t place = *index < 0 ? *index + static_cast<int64_t>(items->size()) : *index;
-  if (place < 0 || place >= static_cast<int64_t>(items->size())) return nullptr;
+  if (items == nullptr || !index.has_value()) return nullptr;
+  const auto size = static_cast<int64_t>(items->size()),
+             known = static_cast<int64_t>(ShellState::KnownItems(name, *items));
+  const int64_t place = *index < 0 && known == size ? *index + size : *index;
+  if (place < 0 || place >= known) return nullptr;
   *item = ShellState::Copy({(*items)[static_cast<size_t>(place)]});
   return item;
 }

@@ -57,6 +57,26 @@ TEST(ShellInterpreter, TakesWhatIsSetNowhereAsEmptyAndSaysSo) {
   }));
 }
 
+// An array that holds another one of unknown size is of unknown size itself, and so are the places behind that one.
+TEST(ShellInterpreter, CountsNoItemsBehindAnArrayOfUnknownSize) {
+  for (const Case& c : std::initializer_list<Case>{
+           {"A=(a \"${B[@]/#/--}\" c)\npython x.py ${#A[@]}", "?${#A[@]}"},
+           {"A=(a \"x${B[@]}\")\npython x.py ${#A[@]}", "?${#A[@]}"},
+           {"A=(a \"${B[@]:0:2}\")\npython x.py ${#A[@]}", "?${#A[@]}"},
+           {"A=(a ${#B[@]} c)\npython x.py ${#A[@]} ${A[2]}", "3 c"},
+           {"A=(a b \"${B[@]}\" c)\npython x.py ${A[1]} ${A[3]} ${A[-1]}", "b ?${A[3]} ?${A[-1]}"},
+           {"A=(a b \"${B[@]}\" c)\npython x.py \"${A[@]:0:2}\" \"${A[@]:1:2}\"", "a b ?${A[@]:1:2}"},
+           {"A=(a \"${B[@]}\" c)\nA[0]=d\npython x.py ${A[0]}", "d"},
+           {"A=(a \"${B[@]}\" c)\nA[2]=d\npython x.py ${A[0]}", "?${A[0]}"},
+           {"A=(a \"${B[@]}\" c)\nA[-1]=d\npython x.py ${A[0]}", "?${A[0]}"},
+           {"A=(a \"${B[@]}\" c)\nunset 'A[2]'\npython x.py ${#A[@]}", "?${#A[@]}"},
+           {"set -- a \"${B[@]/#/--}\" c\nshift\npython x.py $#", "?$#"},
+           {"set -- a \"${B[@]/#/--}\" c\nshift 2\npython x.py $1", "?$1"},
+       }) {
+    EXPECT_EQ(Launched(absl::StrCat("mapfile -t B < list\n", c.script)), c.words) << c.script;
+  }
+}
+
 TEST(ShellInterpreter, ReadsSourcedFilesThatAreSent) {
   const absl::string_view script =
       "DIR=$(cd $(dirname $0) && pwd)\nsource \"${DIR}/models/a.sh\"\n. /abs/b.sh\npython x.py ${A[@]} $B\n";

@@ -4,10 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "resolver/base/work.h"
 #include "resolver/shell/raw.h"
 
@@ -149,18 +147,6 @@ void ShellState::SetNumber(const std::string& name, std::optional<int64_t> value
 
 void ShellState::SetUnknown(const std::string& name, int offset) { Set(name, UnknownItems(name, offset), offset); }
 
-bool ShellState::IsUnknownAsAWhole(absl::string_view name, const ShellWords& items) {
-  if (items.empty() || !items.front().value.unknown()) return false;
-  absl::string_view text = items.front().value.text;
-  if (StandsForMany(items.front().value)) return true;  // all of another such array
-  return absl::ConsumePrefix(&text, "$") && text == name;
-}
-
-bool ShellState::StandsForMany(const TracedText& word) {
-  return word.unknown() && absl::StartsWith(word.text, "${") && absl::EndsWith(word.text, "]}") &&
-         absl::StrContains(word.text, "[@]");
-}
-
 void ShellState::Localize(const std::string& name) {
   if (scopes_.empty() || name.empty() || scopes_.back().count(name) != 0) return;
   scopes_.back().emplace(name, Save(name));
@@ -225,6 +211,7 @@ void ShellState::UnsetItem(const std::string& name, absl::string_view subscript,
   if (variables_.erase(absl::StrCat(name, "[", subscript, "]")) > 0) return;
   const ShellWords* const items = Find(name);
   if (items == nullptr || IsUnknownAsAWhole(name, *items)) return;
+  if (KnownItems(name, *items) < items->size()) return SetUnknown(name, offset);
   int64_t index = 0;
   const bool number = absl::SimpleAtoi(subscript, &index);
   const auto size = static_cast<int64_t>(items->size());

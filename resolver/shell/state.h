@@ -90,6 +90,8 @@ class ShellState {
   void SetNumber(const std::string& name, std::optional<int64_t> value, int offset);  // nothing: not known
   void SetUnknown(const std::string& name, int offset);
   static bool IsUnknownAsAWhole(absl::string_view name, const ShellWords& items);  // how many there are too
+  // How many items stand where they seem to: those in front of one that stands for many.
+  static size_t KnownItems(absl::string_view name, const ShellWords& items);
   static bool StandsForMany(const TracedText& word);  // one word, or none, or several: the items of such an array
   void Unset(const std::string& name);
   void UnsetItem(const std::string& name, absl::string_view subscript, int offset);  // of an array

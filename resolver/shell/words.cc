@@ -284,6 +284,11 @@ bool ShellScanner::SetItem(const std::string& name, const TracedText& subscript,
   }
   ShellWords items = array == nullptr ? ShellWords() : ShellState::Copy(*array);
   const auto size = static_cast<int64_t>(items.size());
+  const auto known = static_cast<int64_t>(ShellState::KnownItems(name, items));
+  if (known < size && (index < 0 || index >= known)) {  // nobody knows which one it is
+    state_.SetUnknown(name, Offset());
+    return false;
+  }
   if (index < 0) index += size;
   if (index > size && array != nullptr) state_.SetUnknown(name, Offset());  // its items are not one behind the other
   if (index < 0 || index > size) return false;
