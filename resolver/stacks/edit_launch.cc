@@ -43,6 +43,26 @@ std::optional<TextEdit> AmongWords(const std::string& text, const Assignment& as
   return std::nullopt;
 }
 
+// Where `env -u NAME` in front of a Python program takes the variable away, the option becomes the assignment. Nothing:
+// nowhere, or another option follows, in front of which env takes no assignment.
+std::optional<TextEdit> InPlaceOfUnset(absl::string_view text, const Assignment& assignment) {
+  const std::string value = ShellQuote(assignment.value.ToText());
+  for (const absl::string_view option : {"-u ", "-u", "--unset="}) {
+    const std::string written = absl::StrCat(" ", option, assignment.env_var, " ");
+    const size_t at = text.rfind(written);
+    if (at == absl::string_view::npos) continue;
+    const size_t line = text.rfind('\n', at) == absl::string_view::npos ? 0 : text.rfind('\n', at) + 1;
+    const absl::string_view front = text.substr(line, at - line);
+    const absl::string_view behind =
+        absl::StripLeadingAsciiWhitespace(text.substr(at + written.size(), text.find('\n', at) - at - written.size()));
+    const bool launches = absl::StrContains(front, "env") && !absl::StrContains(front, "#") &&
+                          (absl::StrContains(behind, ".py") || absl::EndsWith(behind, "\\"));
+    if (!launches || absl::StartsWith(behind, "-")) continue;
+    return TextEdit{at + 1, at + written.size() - 1, absl::StrCat(assignment.env_var, "=", value)};
+  }
+  return std::nullopt;
+}
+
 // `before`: its value in the launch; empty: it has none. NAME=value where the script sets it last; else an export
 // behind the script's first comments.
 std::string WithVariable(const std::string& text, const Assignment& assignment, const std::string& before) {
@@ -68,6 +88,10 @@ std::string WithVariable(const std::string& text, const Assignment& assignment, 
   if (const std::optional<TextEdit> among = AmongWords(text, assignment, before);
       among.has_value() && (!edit.has_value() || among->begin > edit->end)) {
     edit = among;
+  }
+  // None that is set in front of that reaches the launch.
+  if (before.empty() && !assignment.value.is_none()) {
+    if (std::optional<TextEdit> taken = InPlaceOfUnset(text, assignment); taken.has_value()) edit = std::move(taken);
   }
   if (!edit.has_value() && !assignment.value.is_none()) {
     edit = TextEdit{insert, insert, absl::StrCat("export ", name, value, "\n")};

@@ -160,6 +160,23 @@ TEST(EditScript, SetsAVariableWhereTheLaunchHasIt) {
   }
 }
 
+TEST(EditScript, SetsAVariableThatTheLaunchIsNotGiven) {
+  const Patch one = {{K{}, "CUDA_DEVICE_MAX_CONNECTIONS", Value(1)}};
+  const auto edited = [&one](absl::string_view option, const char* launch = "torchrun a.py --bf16") {
+    return EditScript(absl::StrCat("export CUDA_DEVICE_MAX_CONNECTIONS=8\nenv ", option, launch, "\n").c_str(), one);
+  };
+  const auto with = [](absl::string_view words) {
+    return absl::StrCat("export CUDA_DEVICE_MAX_CONNECTIONS=8\nenv ", words, "torchrun a.py --bf16\n");
+  };
+  EXPECT_EQ(edited("-u CUDA_DEVICE_MAX_CONNECTIONS "), with("CUDA_DEVICE_MAX_CONNECTIONS=1 "));
+  EXPECT_EQ(edited("-uCUDA_DEVICE_MAX_CONNECTIONS "), with("CUDA_DEVICE_MAX_CONNECTIONS=1 "));
+  EXPECT_EQ(edited("-u A --unset=CUDA_DEVICE_MAX_CONNECTIONS B=2 "), with("-u A CUDA_DEVICE_MAX_CONNECTIONS=1 B=2 "));
+  EXPECT_EQ(edited("-u CUDA_DEVICE_MAX_CONNECTIONS ", "\\\n  torchrun a.py --bf16"),
+            "export CUDA_DEVICE_MAX_CONNECTIONS=8\nenv CUDA_DEVICE_MAX_CONNECTIONS=1 \\\n  torchrun a.py --bf16\n");
+  // env takes no option behind an assignment.
+  EXPECT_EQ(edited("-u CUDA_DEVICE_MAX_CONNECTIONS -u A ").find("=1 -u A"), std::string::npos);
+}
+
 TEST(EditArguments, ReplacesAddsAndTakesAway) {
   std::vector<Argument> args;
   for (const char* word : {"--bf16", "--expert-model-parallel-size", "64", "--moe-shared-expert-overlap"}) {
