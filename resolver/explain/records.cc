@@ -22,6 +22,9 @@ constexpr Record kRecords[] = {
     {"bridge-override.unreadable", "cli", "error", "parse", Verdict::kAccepted, "",
      "an override is section.field=value in Hydra's grammar; a file of a ConfigContainer is a map of its sections",
      kHydra},
+    {"bridge-recipe.dataset-length", "data", "warning", "parse", Verdict::kAdvice, "seq_length dataset.seq_length",
+     "run_recipe.py trains at the dataset's sequence length: one said in the model's section alone is not used",
+     "Megatron-Bridge:scripts/training/recipe_runner.py:486"},
     {"decide.activation-offload", "act-offload", "decision", "decide", Verdict::kAdvice,
      "cpu_offloading cpu_offloading_num_layers fine_grained_activation_offloading offload_tensors "
      "recompute_granularity",

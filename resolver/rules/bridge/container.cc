@@ -43,6 +43,12 @@ int64_t HierarchicalProduct(F f) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1},
                          [](int64_t product, const Value& size) { return SaturatingMul(product, size.integer()); });
 }
+// The dataset says the length, too, where it does.
+Patch SequenceOf(F f, int64_t length) {
+  Patch patch = {Assign(K::seq_length, length)};
+  if (f.set(K::dataset_seq_length)) patch.push_back(Assign(K::dataset_seq_length, length));
+  return patch;
+}
 std::vector<Patch> FlatCp(F) {
   return {{Assign(K::cp_comm_type, "p2p"), Assign(K::hierarchical_context_parallel_sizes, Value())}};
 }
@@ -293,7 +299,7 @@ const Rule kRules[] = {
      .fix =
          [](F f) {
            const int64_t step = SaturatingMul(2, f.num(K::context_parallel_size));
-           return std::vector<Patch>{{Assign(K::seq_length, SaturatingMul(f.num(K::seq_length) / step + 1, step))}};
+           return std::vector<Patch>{SequenceOf(f, SaturatingMul(f.num(K::seq_length) / step + 1, step))};
          }},
     {.id = "cp.sft-loss",
      .area = "context-parallel",
@@ -307,6 +313,18 @@ const Rule kRules[] = {
          },
      .needs = "a rank whose tokens are all masked would divide by zero unless the loss is counted per token",
      .fixes = {{{K::calculate_per_token_loss, true}, {K::average_in_collective, false}}}},
+    {.id = "bridge-seq.dataset-length",
+     .area = "data",
+     .at = Late(1644),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1644",
+     .reads = {K::seq_length, K::dataset_seq_length},
+     .when = [](F f) { return f.set(K::dataset_seq_length) && f.num(K::dataset_seq_length) != f.num(K::seq_length); },
+     .needs = "the dataset's samples are as long as the model's sequence: a length is said in both sections",
+     .fix =
+         [](F f) {
+           return std::vector<Patch>{{Assign(K::dataset_seq_length, f.num(K::seq_length))},
+                                     {Assign(K::seq_length, f.num(K::dataset_seq_length))}};
+         }},
     {.id = "bridge-cp.comm-type-list-length",
      .area = "context-parallel",
      .at = Late(kCpCommType, 1673),

@@ -9,6 +9,7 @@
 #include "resolver/catalog/library_recipes.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
+#include "resolver/stacks/megatron_bridge/override_reader.h"
 
 namespace flightplan {
 namespace {
@@ -306,6 +307,29 @@ TEST(ParseBridgeRecipe, StartsFromTheRecipeThatItNames) {
   older.bridge_release = kBridgeReleases[0];
   EXPECT_EQ(read(named, older).base, "");
   EXPECT_EQ(read({"--recipe", "my_own_pretrain_config"}, BridgeEnv()).base, "");
+}
+
+// The script copies the dataset's length over the model's, after all overrides.
+TEST(ParseBridgeRecipe, TrainsAtTheDatasetsLength) {
+  const auto read = [](const std::vector<std::string>& words) {
+    std::vector<std::string> all = {"--recipe", "qwen3_30b_a3b_pretrain_config"};  // 4096 in both
+    all.insert(all.end(), words.begin(), words.end());
+    return ParseBridgeRecipe(Arguments(all), BridgeEnv());
+  };
+  const ParseResult dataset = read({"dataset.seq_length=16384"});
+  EXPECT_EQ(LastOf(dataset, K::seq_length), Value(16384));
+  EXPECT_TRUE(dataset.findings.empty());
+  const ParseResult model = read({"model.seq_length=16384"});
+  EXPECT_EQ(LastOf(model, K::seq_length), Value(4096));
+  ASSERT_EQ(model.findings.size(), 1u);
+  EXPECT_EQ(model.findings[0].finding.rule_id, "bridge-recipe.dataset-length");
+  EXPECT_EQ(model.findings[0].finding.severity, Severity::kWarning);
+  EXPECT_TRUE(read({"model.seq_length=16384", "dataset.seq_length=16384"}).findings.empty());
+  // Without a recipe that is known the dataset's length may be anything.
+  const ParseResult alone =
+      ParseBridgeRecipe(Arguments({"--recipe", "my_config", "model.seq_length=16384"}), BridgeEnv());
+  EXPECT_EQ(LastOf(alone, K::seq_length), Value(16384));
+  EXPECT_TRUE(alone.findings.empty());
 }
 
 // `model.expert_model_parallel_size=$EP`, where no script sets EP: neither its text nor the recipe's value, or 1.

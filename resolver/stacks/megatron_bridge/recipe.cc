@@ -108,6 +108,47 @@ void Keep(const Argument& word, const RecipeFlag& flag, absl::string_view text, 
   if (*flag.knob == K::seq_length) reader->Keep(K::dataset_seq_length, Value(number), word.at);
 }
 
+// The value that counts of a knob; null: none is said.
+const ParsedKnob* LastOf(const ParseResult& result, K knob) {
+  const auto last = std::find_if(result.knobs.rbegin(), result.knobs.rend(),
+                                 [knob](const ParsedKnob& parsed) { return parsed.knob == knob; });
+  return last == result.knobs.rend() ? nullptr : &*last;
+}
+
+// scripts/training/recipe_runner.py:471: after all overrides the model's length is the dataset's, so that a length that
+// only the model's section says is not what is trained.
+void FollowTheDataset(ParseResult* result) {
+  const auto is_unknown = [result](K knob) {
+    return std::find(result->unknown.begin(), result->unknown.end(), knob) != result->unknown.end();
+  };
+  const ParsedKnob* const dataset = LastOf(*result, K::dataset_seq_length);
+  const bool hidden = is_unknown(K::dataset_seq_length);
+  if (dataset == nullptr && !hidden) return;
+  result->unknown.erase(std::remove(result->unknown.begin(), result->unknown.end(), K::seq_length),
+                        result->unknown.end());
+  if (hidden) {
+    result->unknown.push_back(K::seq_length);
+    return;
+  }
+  const ParsedKnob* const model = LastOf(*result, K::seq_length);
+  if (model != nullptr && model->value == dataset->value) return;
+  ParsedKnob follows = *dataset;
+  follows.knob = K::seq_length;
+  if (model != nullptr && model->origin == Origin::kCaller) {
+    const std::string said = model->value.ToText();
+    KeepFinding(
+        MakeParseFinding(model->at, "bridge-recipe.dataset-length", Severity::kWarning,
+                         absl::StrCat("model.seq_length=", said, ", dataset.seq_length=", dataset->value.ToText()),
+                         absl::StrCat("run_recipe.py trains at the dataset's length, whatever the model's "
+                                      "section says: --seq_length ",
+                                      said, " sets both"),
+                         "Megatron-Bridge:scripts/training/recipe_runner.py:486"),
+        &result->findings);
+    follows.at = model->at;
+  }
+  result->knobs.push_back(std::move(follows));
+}
+
 }  // namespace
 
 ParseResult ParseBridgeRecipe(absl::Span<const Argument> args, const Environment& env) {
@@ -154,6 +195,7 @@ ParseResult ParseBridgeRecipe(absl::Span<const Argument> args, const Environment
   result.recipe_vars = from_overrides.recipe_vars;
   PutOver(std::move(from_overrides), &result);
   if (start.has_value()) StartFromRecipe(*start, /*batch=*/true, release, &result);
+  FollowTheDataset(&result);
   return result;
 }
 
