@@ -60,6 +60,30 @@ TEST(LaunchWords, ForecastsALaunchThatShowsItsModel) {
   EXPECT_NEAR(estimate.mfu_ratio() * estimate.peak_flops_per_second(), estimate.flops_per_second_per_gpu(), 1e6);
 }
 
+// A variable that the script does not set may be set by a file that it sources and that nobody sent.
+TEST(LaunchWords, AVariableMayBeSetInAFileThatIsNotHere) {
+  const auto severity = [](const std::string& before) {
+    v1::ValidateConfigRequest request =
+        FileOf("megatron-lm", "pretrain.sh",
+               absl::StrCat(before, "\ntorchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 4 --hidden-size 1024 "
+                                    "--num-attention-heads 16 --seq-length 1024 --max-position-embeddings 1024 "
+                                    "--micro-batch-size 1 --global-batch-size 64 --vocab-size 32000 --bf16 "
+                                    "--tensor-model-parallel-size 2 --mock-data --train-iters 9 --lr 1e-4 "
+                                    "--tokenizer-type NullTokenizer\n"));
+    request.mutable_hardware()->set_gpu("h100");
+    request.mutable_software()->set_te_version("2.9");
+    const v1::ValidateConfigResponse answer = Validated(request);
+    for (const v1::Finding& finding : answer.findings()) {
+      if (finding.rule_id() == "mlm.cdmc-must-be-1") return finding.severity();
+    }
+    return v1::SEVERITY_UNSPECIFIED;
+  };
+  EXPECT_EQ(severity(""), v1::SEVERITY_ERROR);
+  EXPECT_EQ(severity("source ./env.sh"), v1::SEVERITY_WARNING);
+  EXPECT_EQ(severity("source ~/conda/bin/activate megatron"), v1::SEVERITY_ERROR);
+  EXPECT_EQ(severity("source ./env.sh; export CUDA_DEVICE_MAX_CONNECTIONS=8"), v1::SEVERITY_ERROR);
+}
+
 std::set<std::string> MissingIn(const v1::ValidateConfigResponse& response) {
   std::set<std::string> ids;
   for (const v1::Finding& finding : response.findings()) {

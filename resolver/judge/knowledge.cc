@@ -162,6 +162,11 @@ void Keep(const Environment& env, const Knowledge& knowledge, Entries* entries, 
 
 }  // namespace
 
+bool MayHoldVariables(absl::string_view sourced) {
+  sourced = sourced.substr(sourced.rfind('/') + 1);
+  return sourced != "activate" && sourced != "conda.sh";
+}
+
 Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult& parsed) {
   const Stack& stack = StackOf(target);
   const absl::string_view script = words.script;
@@ -240,10 +245,10 @@ Standing StandingOf(const Finding& finding, const Environment& env, const Knowle
       if (seen.name == "world_size" && knowledge.size_assumed) standing = Standing::kUnless;
       // Assumed where nobody said; what one version refuses another may take.
       if (seen.name == "te" && !env.te_stated) standing = Standing::kUnless;
-      if (knowledge.surroundings) continue;
+      const bool unseen = IsVariable(seen.name) && env.vars.count(seen.name) == 0;
+      if (unseen && (knowledge.vars_in_files || !knowledge.surroundings)) standing = Standing::kUnless;
       // A fact of the machine or the software that nobody stated.
-      if (seen.value.is_none() && !IsVariable(seen.name)) return Standing::kNone;
-      if (IsVariable(seen.name) && env.vars.count(seen.name) == 0) standing = Standing::kUnless;
+      if (!knowledge.surroundings && seen.value.is_none() && !IsVariable(seen.name)) return Standing::kNone;
       continue;
     }
     if (knowledge.hidden.contains(*knob)) return Standing::kNone;

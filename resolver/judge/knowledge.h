@@ -36,6 +36,7 @@ struct Knowledge {
   bool own_parser = true;         // it is read by the stack's own parser, which takes no flags but the stack's
   bool clear = true;              // every word of the launch can be read
   bool surroundings = true;       // the question states the software and the variables of the process, too
+  bool vars_in_files = false;     // a file that the script sources and that is not here may set variables, too
   bool gpu_known = true;          // the question names one, or nothing that is judged asks for one
   bool size_assumed = false;      // the world size rests on a default of the script
   bool part = false;              // flags, or a model's file, without a launch around them
@@ -57,6 +58,9 @@ struct LaunchWords {
   absl::Span<const Argument> args = {};
   bool over_defaults = false;  // overrides that come alone, and what they leave out has its default: no recipe is named
 };
+// Of a file that a script sources, by its name: what puts a Python environment in front of the path sets nothing that is
+// judged.
+bool MayHoldVariables(absl::string_view sourced);
 Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult& parsed);
 
 enum class Standing {

@@ -79,6 +79,8 @@ void ReadScript(const ScriptQuestion& script, ReadConfig* read) {
   const InputFormat& format = RecogniseArguments(launch.args, launch.script, env->target);
   ReadArguments(std::move(launch.args), launch.script, false, format, *env, reading);
   reading->knowledge.surroundings = !launch.vars_elsewhere;
+  reading->knowledge.vars_in_files =
+      std::any_of(launch.wanted_files.begin(), launch.wanted_files.end(), MayHoldVariables);
   reading->knowledge.hidden_vars = std::move(launch.unknown_vars);
   reading->node_processes = launch.node_processes;
   if (!launch.others.empty()) {
