@@ -153,8 +153,9 @@ constexpr Record kRecords[] = {
      "a decision that a rule of the stack refused takes the rule's own fix; its reason names the rule",
      "Flightplan: what the caller or the model gave is never changed"},
     {"decide.fsdp-sharding", "ddp", "decision", "decide", Verdict::kAdvice,
-     "data_parallel_sharding_strategy use_megatron_fsdp",
-     "with FSDP weights, gradients and optimizer state are sharded; the config class alone would shard nothing",
+     "data_parallel_sharding_strategy ckpt_format gradient_accumulation_fusion use_megatron_fsdp use_torch_fsdp2",
+     "with FSDP weights, gradients and optimizer state are sharded; the config class alone would shard nothing; and the "
+     "checkpoints have the format that it takes",
      "Megatron-Bridge:scripts/performance/utils/overrides.py"},
     {"decide.fusions", "fusion", "decision", "decide", Verdict::kAdvice,
      "moe_grouped_gemm moe_permute_fusion moe_router_fusion bias_dropout_fusion apply_rope_fusion "

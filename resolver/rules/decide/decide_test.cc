@@ -89,6 +89,20 @@ TEST(ShardedParallel, FsdpShardsUnlessSaidOtherwise) {
   EXPECT_EQ(Plan(intent).config.Get(Knob::data_parallel_sharding_strategy).text(), "optim");
 }
 
+// The command line's own default is another format, which it refuses beside FSDP.
+TEST(ShardedParallel, TheCheckpointsFormatGoesWithFsdp) {
+  NormalizedIntent intent = Intent("llama-3.1-70b", "h100", 64, {}, 256);
+  intent.env.target = Target::kMegatronLm;
+  EXPECT_EQ(Find(Plan(intent), Knob::ckpt_format), nullptr);
+  NormalizedIntent torch = intent;
+  Pin(torch, Knob::use_torch_fsdp2, true);
+  EXPECT_EQ(Plan(torch).config.Get(Knob::gradient_accumulation_fusion), Value(false));
+  Pin(intent, Knob::use_megatron_fsdp, true);
+  EXPECT_EQ(Plan(intent).config.Get(Knob::ckpt_format).text(), "fsdp_dtensor");
+  Pin(intent, Knob::ckpt_format, "torch_dist");
+  EXPECT_EQ(Plan(intent).config.Get(Knob::ckpt_format).text(), "torch_dist");
+}
+
 TEST(ContextParallel, ExchangesAsTheAttentionAndTheFabricAllow) {
   NormalizedIntent intent = Intent("deepseek-v3", "h100", 256, {.pp = 8, .vpp = 4, .cp = 32, .ep = 32}, 32);
   intent.workload.seq_length = 131'072;

@@ -33,10 +33,18 @@ void DataParallel(Deliberation& d) {
 }
 
 // FSDP without a word on what to shard: the config class would shard nothing, which nobody asks FSDP for.
+// What each FSDP refuses of the command line's own defaults goes with it.
 void ShardedParallel(Deliberation& d) {
+  constexpr absl::string_view kRule = "decide.fsdp-sharding";
+  if (d.on(K::use_torch_fsdp2) && !d.on(K::use_megatron_fsdp)) {
+    d.Follow(K::gradient_accumulation_fusion, false, K::use_torch_fsdp2, kRule,
+             "its gradients are reduced by PyTorch, which the fused accumulation goes past");
+    d.Follow(K::ckpt_format, "torch_dist", K::use_torch_fsdp2, kRule, "it writes sharded checkpoints");
+  }
   if (!d.on(K::use_megatron_fsdp)) return;
+  d.Follow(K::ckpt_format, "fsdp_dtensor", K::use_megatron_fsdp, kRule, "the only one that it writes and reads");
   d.Choose(K::data_parallel_sharding_strategy, "optim_grads_params",
-           {.rule_id = "decide.fsdp-sharding",
+           {.rule_id = kRule,
             .reason = "FSDP is asked for: weights, gradients and optimizer state are sharded, as in every published "
                       "recipe with it",
             .basis = Basis::kRecipes,
