@@ -33,11 +33,32 @@ bool NeedsNoQuotes(absl::string_view word) {
   return plain != 0;
 }
 
+// What a terminal that shows the text would act upon.
+bool IsControl(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
+}
+
+// As bash's $'...', which spells control bytes.
+void AppendSpelled(absl::string_view word, std::string* text) {
+  *text += "$'";
+  for (const char c : word) {
+    if (IsControl(c)) {
+      absl::StrAppend(text, "\\x", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+    } else {
+      if (c == '\\' || c == '\'') *text += '\\';
+      *text += c;
+    }
+  }
+  *text += '\'';
+}
+
 void AppendQuoted(absl::string_view word, std::string* text) {
   if (NeedsNoQuotes(word)) {
     text->append(word.data(), word.size());
     return;
   }
+  if (std::any_of(word.begin(), word.end(), IsControl)) return AppendSpelled(word, text);
   *text += '\'';
   for (;;) {
     const size_t quote = std::min(word.find('\''), word.size());
