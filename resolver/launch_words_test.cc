@@ -65,11 +65,12 @@ TEST(LaunchWords, AVariableMayBeSetInAFileThatIsNotHere) {
   const auto severity = [](const std::string& before) {
     v1::ValidateConfigRequest request =
         FileOf("megatron-lm", "pretrain.sh",
-               absl::StrCat(before, "\ntorchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 4 --hidden-size 1024 "
-                                    "--num-attention-heads 16 --seq-length 1024 --max-position-embeddings 1024 "
-                                    "--micro-batch-size 1 --global-batch-size 64 --vocab-size 32000 --bf16 "
-                                    "--tensor-model-parallel-size 2 --mock-data --train-iters 9 --lr 1e-4 "
-                                    "--tokenizer-type NullTokenizer\n"));
+               absl::StrCat(before,
+                            "\ntorchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 4 --hidden-size 1024 "
+                            "--num-attention-heads 16 --seq-length 1024 --max-position-embeddings 1024 "
+                            "--micro-batch-size 1 --global-batch-size 64 --vocab-size 32000 --bf16 "
+                            "--tensor-model-parallel-size 2 --mock-data --train-iters 9 --lr 1e-4 "
+                            "--tokenizer-type NullTokenizer\n"));
     request.mutable_hardware()->set_gpu("h100");
     request.mutable_software()->set_te_version("2.9");
     const v1::ValidateConfigResponse answer = Validated(request);

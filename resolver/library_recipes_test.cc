@@ -71,6 +71,7 @@ TEST(LibraryRecipes, NoneIsRefusedWithoutAReason) {
     request.set_input_format("bridge-recipe");
     request.mutable_arguments()->add_values("--recipe");
     request.mutable_arguments()->add_values(std::string(recipe.name));
+    request.mutable_arguments()->add_values("checkpoint.pretrained_checkpoint=/base");  // the caller's, below adapters
     request.set_world_size(count);
     request.mutable_hardware()->set_gpu(gpu);
     request.mutable_hardware()->set_gpu_count(count);

@@ -30,8 +30,8 @@ ASKED = {"tensor_model_parallel_size": 1, "pipeline_model_parallel_size": 1, "co
          "expert_model_parallel_size": 1, "apply_rope_fusion": False, "rotary_base": 10000.0}
 
 
-# Of the run, not of the launch: no rule and no forecast looks at them.
-OF_NO_ACCOUNT = ("adam_beta1", "adam_beta2", "adam_eps", "init_method_std", "lr", "min_lr", "seed",
+# Of the run, not of the launch: no rule and no forecast looks at them. Folders are those of the machine that asks.
+OF_NO_ACCOUNT = ("adam_beta1", "adam_beta2", "adam_eps", "init_method_std", "load", "lr", "min_lr", "save", "seed",
                  "weight_decay")
 
 

@@ -154,7 +154,8 @@ constexpr Record kRecords[] = {
      "Flightplan: what the caller or the model gave is never changed"},
     {"decide.fsdp-sharding", "ddp", "decision", "decide", Verdict::kAdvice,
      "data_parallel_sharding_strategy ckpt_format gradient_accumulation_fusion use_megatron_fsdp use_torch_fsdp2",
-     "with FSDP weights, gradients and optimizer state are sharded; the config class alone would shard nothing; and the "
+     "with FSDP weights, gradients and optimizer state are sharded; the config class alone would shard nothing; and "
+     "the "
      "checkpoints have the format that it takes",
      "Megatron-Bridge:scripts/performance/utils/overrides.py"},
     {"decide.fusions", "fusion", "decision", "decide", Verdict::kAdvice,

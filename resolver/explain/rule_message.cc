@@ -124,6 +124,10 @@ absl::string_view SectionName(Section section) {
       return "dataset";
     case Section::kPeft:
       return "peft";
+    case Section::kScheduler:
+      return "scheduler";
+    case Section::kCheckpoint:
+      return "checkpoint";
     case Section::kArgs:
       return "args";
     case Section::kLaunch:

@@ -105,6 +105,15 @@ void ReadUnknownWords(Target stack, absl::Span<const Argument> args, Knowledge* 
   }
 }
 
+// Of overrides: a word that cannot be read and may be any of them.
+bool HoldsAnyWords(absl::Span<const Argument> args) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    const bool value = i > 0 && IsFlag(args[i - 1].text) && !absl::StrContains(args[i - 1].text, '=');
+    if (args[i].unknown && !value && !IsFlag(args[i].text) && !absl::StrContains(args[i].text, '=')) return true;
+  }
+  return false;
+}
+
 absl::string_view FlagOf(absl::string_view word) { return word.substr(0, word.find('=')); }
 
 // Flags that no release of any stack has.
@@ -174,6 +183,7 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
   Knowledge knowledge;
   // What a shell script's model file says was read of another day's checkout.
   const bool file_counts = script.empty() || !stack.model_files;
+  const bool any_words = stack.container && HoldsAnyWords(args);
   for (const ParsedKnob& knob : parsed.knobs) {
     if (file_counts || knob.origin == Origin::kCaller) knowledge.shown.insert(knob.knob);
   }
@@ -182,8 +192,12 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
   if (IsLibraryRecipe(parsed.base)) {
     // Its function was run: what it leaves alone outside the model is as the container's classes have it.
     for (int i = 0; i < kKnobCount; ++i) {
-      if (Row(static_cast<Knob>(i)).section != Section::kModel) knowledge.shown.insert(static_cast<Knob>(i));
+      const Knob knob = static_cast<Knob>(i);
+      const bool folder = knob == Knob::save || knob == Knob::load;  // which it names after where it runs
+      if (Row(knob).section != Section::kModel && !folder) knowledge.shown.insert(knob);
     }
+    // What it leaves open is what such words say.
+    if (any_words) knowledge.shown.erase(Knob::pretrained_checkpoint);
   }
   knowledge.own_loss = stack.hf_models;  // its samples are as long as they are, up to what is counted
   for (const Knob knob : parsed.unknown) knowledge.hidden.insert(knob);

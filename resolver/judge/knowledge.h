@@ -58,8 +58,8 @@ struct LaunchWords {
   absl::Span<const Argument> args = {};
   bool over_defaults = false;  // overrides that come alone, and what they leave out has its default: no recipe is named
 };
-// Of a file that a script sources, by its name: what puts a Python environment in front of the path sets nothing that is
-// judged.
+// Of a file that a script sources, by its name: what puts a Python environment in front of the path sets nothing that
+// is judged.
 bool MayHoldVariables(absl::string_view sourced);
 Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult& parsed);
 

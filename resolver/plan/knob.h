@@ -24,6 +24,8 @@ enum class Section {
   kCommOverlap,
   kDataset,
   kPeft,
+  kScheduler,
+  kCheckpoint,
   kArgs,
   kLaunch
 };

@@ -451,11 +451,11 @@ type Knobs struct {
 	ExpAvgSqDtype *string `protobuf:"bytes,211,opt,name=exp_avg_sq_dtype,json=expAvgSqDtype,proto3,oneof" json:"exp_avg_sq_dtype,omitempty"`
 	// Execution knob; mirrors --use-distributed-optimizer; default false.
 	UseDistributedOptimizer *bool `protobuf:"varint,212,opt,name=use_distributed_optimizer,json=useDistributedOptimizer,proto3,oneof" json:"use_distributed_optimizer,omitempty"`
-	// Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style.
+	// Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear".
 	LrDecayStyle *string `protobuf:"bytes,213,opt,name=lr_decay_style,json=lrDecayStyle,proto3,oneof" json:"lr_decay_style,omitempty"`
 	// Convergence knob; mirrors --lr-decay-iters.
 	LrDecayIters *int64 `protobuf:"varint,214,opt,name=lr_decay_iters,json=lrDecayIters,proto3,oneof" json:"lr_decay_iters,omitempty"`
-	// Convergence knob; mirrors --lr-warmup-iters.
+	// Convergence knob; mirrors --lr-warmup-iters; default 0.
 	LrWarmupIters *int64 `protobuf:"varint,215,opt,name=lr_warmup_iters,json=lrWarmupIters,proto3,oneof" json:"lr_warmup_iters,omitempty"`
 	// Convergence knob; mirrors --lr-warmup-fraction.
 	LrWarmupFraction *float64 `protobuf:"fixed64,216,opt,name=lr_warmup_fraction,json=lrWarmupFraction,proto3,oneof" json:"lr_warmup_fraction,omitempty"`
@@ -479,7 +479,7 @@ type Knobs struct {
 	UseTorchFsdp2 *bool `protobuf:"varint,225,opt,name=use_torch_fsdp2,json=useTorchFsdp2,proto3,oneof" json:"use_torch_fsdp2,omitempty"`
 	// Execution knob; mirrors --init-model-with-meta-device; default false.
 	InitModelWithMetaDevice *bool `protobuf:"varint,226,opt,name=init_model_with_meta_device,json=initModelWithMetaDevice,proto3,oneof" json:"init_model_with_meta_device,omitempty"`
-	// Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format.
+	// Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist".
 	CkptFormat *string `protobuf:"bytes,227,opt,name=ckpt_format,json=ckptFormat,proto3,oneof" json:"ckpt_format,omitempty"`
 	// Execution knob; mirrors --save.
 	Save *string `protobuf:"bytes,228,opt,name=save,proto3,oneof" json:"save,omitempty"`
@@ -487,7 +487,7 @@ type Knobs struct {
 	Load *string `protobuf:"bytes,229,opt,name=load,proto3,oneof" json:"load,omitempty"`
 	// Execution knob; mirrors --persistent-save-interval.
 	SaveInterval *int64 `protobuf:"varint,230,opt,name=save_interval,json=saveInterval,proto3,oneof" json:"save_interval,omitempty"`
-	// Execution knob; mirrors --async-save.
+	// Execution knob; mirrors --async-save; default false.
 	AsyncSave *bool `protobuf:"varint,231,opt,name=async_save,json=asyncSave,proto3,oneof" json:"async_save,omitempty"`
 	// Execution knob; mirrors --deterministic-mode; default false.
 	DeterministicMode *bool `protobuf:"varint,232,opt,name=deterministic_mode,json=deterministicMode,proto3,oneof" json:"deterministic_mode,omitempty"`

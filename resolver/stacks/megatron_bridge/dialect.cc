@@ -75,6 +75,10 @@ Launch RenderBridge(const RenderInput& input) {
         {"recipe", "the recipe that the overrides are applied to", "--recipe NAME (or --model NAME)",
          adapters ? "--recipe qwen3_30b_a3b_peft_config" : "--recipe qwen3_30b_a3b_pretrain_config", ""});
   }
+  if (adapters && input.config.Get(K::pretrained_checkpoint).is_none()) {
+    AskForWord("pretrained_checkpoint", "the folder of the model that the adapters are trained on",
+               "checkpoint.pretrained_checkpoint=", "PATH", "/checkpoints/base", &launch);
+  }
   return launch;
 }
 

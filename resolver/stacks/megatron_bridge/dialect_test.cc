@@ -143,9 +143,10 @@ TEST(ParseBridge, KeepsWhatWasWrittenAndWhere) {
                                          "model.params_dtype=torch.bfloat16", "+env_vars.NVTE_CPU_OFFLOAD_V1=1",
                                          "checkpoint.save=/out"};
   const ParseResult parsed = ParseBridge(argv, BridgeEnv());
-  ASSERT_EQ(parsed.knobs.size(), 3u);
+  ASSERT_EQ(parsed.knobs.size(), 4u);
   EXPECT_TRUE(parsed.findings.empty());
   EXPECT_EQ(parsed.knobs[0].knob, K::expert_model_parallel_size);
+  EXPECT_EQ(parsed.knobs[3].knob, K::save);
   EXPECT_EQ(parsed.knobs[1].knob, K::comm_overlap_configured);
   EXPECT_EQ(parsed.knobs[1].at.index, 1);
   EXPECT_EQ(parsed.knobs[2].value.text(), "bf16");
@@ -307,6 +308,20 @@ TEST(ParseBridgeRecipe, StartsFromTheRecipeThatItNames) {
   older.bridge_release = kBridgeReleases[0];
   EXPECT_EQ(read(named, older).base, "");
   EXPECT_EQ(read({"--recipe", "my_own_pretrain_config"}, BridgeEnv()).base, "");
+}
+
+// Adapters are trained on a model that the launch has to load, which no recipe and no plan knows.
+TEST(RenderBridge, AsksForTheModelBelowTheAdapters) {
+  const auto asked = [](const std::vector<std::string>& words) {
+    const Environment env = BridgeEnv();
+    const Config config = Applied(ParseBridge(words, env), env);
+    const Launch launch = RenderBridge({config, env, {}});
+    return std::any_of(launch.required_inputs.begin(), launch.required_inputs.end(),
+                       [](const RequiredInput& needed) { return needed.name == "pretrained_checkpoint"; });
+  };
+  EXPECT_TRUE(asked({"peft.dim=8"}));
+  EXPECT_FALSE(asked({"peft.dim=8", "checkpoint.pretrained_checkpoint=/base"}));
+  EXPECT_FALSE(asked({"model.num_layers=4"}));
 }
 
 // The script copies the dataset's length over the model's, after all overrides.

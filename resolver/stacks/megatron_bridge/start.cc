@@ -109,8 +109,9 @@ std::vector<std::pair<Knob, Value>> SetOtherwise(const Recipe& recipe, const Con
   for (auto set = base.knobs.rbegin(); set != base.knobs.rend(); ++set) {  // the last one counts
     const Knob knob = set->knob;
     const Section section = Row(knob).section;
-    // The precision is written whole, and takes the place of the recipe's.
-    if (section == Section::kMixedPrecision || section == Section::kLaunch || section == Section::kDataset) continue;
+    // The precision is written whole, and takes the place of the recipe's; what it saves is the recipe's affair.
+    constexpr Section kOthers[] = {Section::kMixedPrecision, Section::kLaunch, Section::kDataset, Section::kCheckpoint};
+    if (std::find(std::begin(kOthers), std::end(kOthers), section) != std::end(kOthers)) continue;
     if (!IsOfTheAnswer(knob) || has(written, knob) || has(otherwise, knob)) continue;
     const Value& wanted = config.Get(knob);
     if (wanted != set->value) otherwise.emplace_back(knob, wanted);

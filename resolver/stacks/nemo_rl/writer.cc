@@ -64,6 +64,8 @@ std::string PathOf(Knob knob) {
     case Section::kMixedPrecision:
     case Section::kCommOverlap:
     case Section::kDataset:
+    case Section::kScheduler:
+    case Section::kCheckpoint:
     case Section::kArgs:
     case Section::kLaunch:
       break;

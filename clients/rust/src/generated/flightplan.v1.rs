@@ -2852,13 +2852,13 @@ pub struct Knobs {
     /// Execution knob; mirrors --use-distributed-optimizer; default false.
     #[prost(bool, optional, tag = "212")]
     pub use_distributed_optimizer: ::core::option::Option<bool>,
-    /// Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style.
+    /// Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear".
     #[prost(string, optional, tag = "213")]
     pub lr_decay_style: ::core::option::Option<::prost::alloc::string::String>,
     /// Convergence knob; mirrors --lr-decay-iters.
     #[prost(int64, optional, tag = "214")]
     pub lr_decay_iters: ::core::option::Option<i64>,
-    /// Convergence knob; mirrors --lr-warmup-iters.
+    /// Convergence knob; mirrors --lr-warmup-iters; default 0.
     #[prost(int64, optional, tag = "215")]
     pub lr_warmup_iters: ::core::option::Option<i64>,
     /// Convergence knob; mirrors --lr-warmup-fraction.
@@ -2896,7 +2896,7 @@ pub struct Knobs {
     /// Execution knob; mirrors --init-model-with-meta-device; default false.
     #[prost(bool, optional, tag = "226")]
     pub init_model_with_meta_device: ::core::option::Option<bool>,
-    /// Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format.
+    /// Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist".
     #[prost(string, optional, tag = "227")]
     pub ckpt_format: ::core::option::Option<::prost::alloc::string::String>,
     /// Execution knob; mirrors --save.
@@ -2908,7 +2908,7 @@ pub struct Knobs {
     /// Execution knob; mirrors --persistent-save-interval.
     #[prost(int64, optional, tag = "230")]
     pub save_interval: ::core::option::Option<i64>,
-    /// Execution knob; mirrors --async-save.
+    /// Execution knob; mirrors --async-save; default false.
     #[prost(bool, optional, tag = "231")]
     pub async_save: ::core::option::Option<bool>,
     /// Execution knob; mirrors --deterministic-mode; default false.

@@ -671,11 +671,11 @@ class Knobs(google.protobuf.message.Message):
     use_distributed_optimizer: builtins.bool
     """Execution knob; mirrors --use-distributed-optimizer; default false."""
     lr_decay_style: builtins.str
-    """Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style."""
+    """Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear"."""
     lr_decay_iters: builtins.int
     """Convergence knob; mirrors --lr-decay-iters."""
     lr_warmup_iters: builtins.int
-    """Convergence knob; mirrors --lr-warmup-iters."""
+    """Convergence knob; mirrors --lr-warmup-iters; default 0."""
     lr_warmup_fraction: builtins.float
     """Convergence knob; mirrors --lr-warmup-fraction."""
     num_distributed_optimizer_instances: builtins.int
@@ -699,7 +699,7 @@ class Knobs(google.protobuf.message.Message):
     init_model_with_meta_device: builtins.bool
     """Execution knob; mirrors --init-model-with-meta-device; default false."""
     ckpt_format: builtins.str
-    """Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format."""
+    """Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist"."""
     save: builtins.str
     """Execution knob; mirrors --save."""
     load: builtins.str
@@ -707,7 +707,7 @@ class Knobs(google.protobuf.message.Message):
     save_interval: builtins.int
     """Execution knob; mirrors --persistent-save-interval."""
     async_save: builtins.bool
-    """Execution knob; mirrors --async-save."""
+    """Execution knob; mirrors --async-save; default false."""
     deterministic_mode: builtins.bool
     """Execution knob; mirrors --deterministic-mode; default false."""
     fake_process_group: builtins.bool

@@ -861,7 +861,7 @@ export interface Knobs {
   useDistributedOptimizer?:
     | boolean
     | undefined;
-  /** Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style. */
+  /** Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear". */
   lrDecayStyle?:
     | string
     | undefined;
@@ -869,7 +869,7 @@ export interface Knobs {
   lrDecayIters?:
     | bigint
     | undefined;
-  /** Convergence knob; mirrors --lr-warmup-iters. */
+  /** Convergence knob; mirrors --lr-warmup-iters; default 0. */
   lrWarmupIters?:
     | bigint
     | undefined;
@@ -917,7 +917,7 @@ export interface Knobs {
   initModelWithMetaDevice?:
     | boolean
     | undefined;
-  /** Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format. */
+  /** Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist". */
   ckptFormat?:
     | string
     | undefined;
@@ -933,7 +933,7 @@ export interface Knobs {
   saveInterval?:
     | bigint
     | undefined;
-  /** Execution knob; mirrors --async-save. */
+  /** Execution knob; mirrors --async-save; default false. */
   asyncSave?:
     | boolean
     | undefined;

@@ -1504,7 +1504,7 @@ export type Knobs = Message<"flightplan.v1.Knobs"> & {
   useDistributedOptimizer?: boolean | undefined;
 
   /**
-   * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style.
+   * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear".
    *
    * @generated from field: optional string lr_decay_style = 213;
    */
@@ -1518,7 +1518,7 @@ export type Knobs = Message<"flightplan.v1.Knobs"> & {
   lrDecayIters?: bigint | undefined;
 
   /**
-   * Convergence knob; mirrors --lr-warmup-iters.
+   * Convergence knob; mirrors --lr-warmup-iters; default 0.
    *
    * @generated from field: optional int64 lr_warmup_iters = 215;
    */
@@ -1602,7 +1602,7 @@ export type Knobs = Message<"flightplan.v1.Knobs"> & {
   initModelWithMetaDevice?: boolean | undefined;
 
   /**
-   * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format.
+   * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist".
    *
    * @generated from field: optional string ckpt_format = 227;
    */
@@ -1630,7 +1630,7 @@ export type Knobs = Message<"flightplan.v1.Knobs"> & {
   saveInterval?: bigint | undefined;
 
   /**
-   * Execution knob; mirrors --async-save.
+   * Execution knob; mirrors --async-save; default false.
    *
    * @generated from field: optional bool async_save = 231;
    */

@@ -6929,7 +6929,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object lrDecayStyle_ = "";
   /**
    * <pre>
-   * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style.
+   * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear".
    * </pre>
    *
    * <code>optional string lr_decay_style = 213;</code>
@@ -6941,7 +6941,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style.
+   * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear".
    * </pre>
    *
    * <code>optional string lr_decay_style = 213;</code>
@@ -6962,7 +6962,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style.
+   * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear".
    * </pre>
    *
    * <code>optional string lr_decay_style = 213;</code>
@@ -7014,7 +7014,7 @@ private static final long serialVersionUID = 0L;
   private long lrWarmupIters_ = 0L;
   /**
    * <pre>
-   * Convergence knob; mirrors --lr-warmup-iters.
+   * Convergence knob; mirrors --lr-warmup-iters; default 0.
    * </pre>
    *
    * <code>optional int64 lr_warmup_iters = 215;</code>
@@ -7026,7 +7026,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Convergence knob; mirrors --lr-warmup-iters.
+   * Convergence knob; mirrors --lr-warmup-iters; default 0.
    * </pre>
    *
    * <code>optional int64 lr_warmup_iters = 215;</code>
@@ -7371,7 +7371,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object ckptFormat_ = "";
   /**
    * <pre>
-   * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format.
+   * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist".
    * </pre>
    *
    * <code>optional string ckpt_format = 227;</code>
@@ -7383,7 +7383,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format.
+   * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist".
    * </pre>
    *
    * <code>optional string ckpt_format = 227;</code>
@@ -7404,7 +7404,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format.
+   * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist".
    * </pre>
    *
    * <code>optional string ckpt_format = 227;</code>
@@ -7574,7 +7574,7 @@ private static final long serialVersionUID = 0L;
   private boolean asyncSave_ = false;
   /**
    * <pre>
-   * Execution knob; mirrors --async-save.
+   * Execution knob; mirrors --async-save; default false.
    * </pre>
    *
    * <code>optional bool async_save = 231;</code>
@@ -7586,7 +7586,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Execution knob; mirrors --async-save.
+   * Execution knob; mirrors --async-save; default false.
    * </pre>
    *
    * <code>optional bool async_save = 231;</code>
@@ -30267,7 +30267,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object lrDecayStyle_ = "";
     /**
      * <pre>
-     * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style.
+     * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear".
      * </pre>
      *
      * <code>optional string lr_decay_style = 213;</code>
@@ -30278,7 +30278,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style.
+     * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear".
      * </pre>
      *
      * <code>optional string lr_decay_style = 213;</code>
@@ -30298,7 +30298,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style.
+     * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear".
      * </pre>
      *
      * <code>optional string lr_decay_style = 213;</code>
@@ -30319,7 +30319,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style.
+     * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear".
      * </pre>
      *
      * <code>optional string lr_decay_style = 213;</code>
@@ -30336,7 +30336,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style.
+     * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear".
      * </pre>
      *
      * <code>optional string lr_decay_style = 213;</code>
@@ -30350,7 +30350,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style.
+     * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear".
      * </pre>
      *
      * <code>optional string lr_decay_style = 213;</code>
@@ -30426,7 +30426,7 @@ private static final long serialVersionUID = 0L;
     private long lrWarmupIters_ ;
     /**
      * <pre>
-     * Convergence knob; mirrors --lr-warmup-iters.
+     * Convergence knob; mirrors --lr-warmup-iters; default 0.
      * </pre>
      *
      * <code>optional int64 lr_warmup_iters = 215;</code>
@@ -30438,7 +30438,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Convergence knob; mirrors --lr-warmup-iters.
+     * Convergence knob; mirrors --lr-warmup-iters; default 0.
      * </pre>
      *
      * <code>optional int64 lr_warmup_iters = 215;</code>
@@ -30450,7 +30450,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Convergence knob; mirrors --lr-warmup-iters.
+     * Convergence knob; mirrors --lr-warmup-iters; default 0.
      * </pre>
      *
      * <code>optional int64 lr_warmup_iters = 215;</code>
@@ -30466,7 +30466,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Convergence knob; mirrors --lr-warmup-iters.
+     * Convergence knob; mirrors --lr-warmup-iters; default 0.
      * </pre>
      *
      * <code>optional int64 lr_warmup_iters = 215;</code>
@@ -31145,7 +31145,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object ckptFormat_ = "";
     /**
      * <pre>
-     * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format.
+     * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist".
      * </pre>
      *
      * <code>optional string ckpt_format = 227;</code>
@@ -31156,7 +31156,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format.
+     * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist".
      * </pre>
      *
      * <code>optional string ckpt_format = 227;</code>
@@ -31176,7 +31176,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format.
+     * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist".
      * </pre>
      *
      * <code>optional string ckpt_format = 227;</code>
@@ -31197,7 +31197,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format.
+     * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist".
      * </pre>
      *
      * <code>optional string ckpt_format = 227;</code>
@@ -31214,7 +31214,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format.
+     * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist".
      * </pre>
      *
      * <code>optional string ckpt_format = 227;</code>
@@ -31228,7 +31228,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format.
+     * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist".
      * </pre>
      *
      * <code>optional string ckpt_format = 227;</code>
@@ -31510,7 +31510,7 @@ private static final long serialVersionUID = 0L;
     private boolean asyncSave_ ;
     /**
      * <pre>
-     * Execution knob; mirrors --async-save.
+     * Execution knob; mirrors --async-save; default false.
      * </pre>
      *
      * <code>optional bool async_save = 231;</code>
@@ -31522,7 +31522,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Execution knob; mirrors --async-save.
+     * Execution knob; mirrors --async-save; default false.
      * </pre>
      *
      * <code>optional bool async_save = 231;</code>
@@ -31534,7 +31534,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Execution knob; mirrors --async-save.
+     * Execution knob; mirrors --async-save; default false.
      * </pre>
      *
      * <code>optional bool async_save = 231;</code>
@@ -31550,7 +31550,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Execution knob; mirrors --async-save.
+     * Execution knob; mirrors --async-save; default false.
      * </pre>
      *
      * <code>optional bool async_save = 231;</code>

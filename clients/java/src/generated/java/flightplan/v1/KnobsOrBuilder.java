@@ -4427,7 +4427,7 @@ public interface KnobsOrBuilder extends
 
   /**
    * <pre>
-   * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style.
+   * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear".
    * </pre>
    *
    * <code>optional string lr_decay_style = 213;</code>
@@ -4436,7 +4436,7 @@ public interface KnobsOrBuilder extends
   boolean hasLrDecayStyle();
   /**
    * <pre>
-   * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style.
+   * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear".
    * </pre>
    *
    * <code>optional string lr_decay_style = 213;</code>
@@ -4445,7 +4445,7 @@ public interface KnobsOrBuilder extends
   java.lang.String getLrDecayStyle();
   /**
    * <pre>
-   * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style.
+   * Convergence knob; one of constant, linear, cosine, inverse-square-root, WSD; mirrors --lr-decay-style; default "linear".
    * </pre>
    *
    * <code>optional string lr_decay_style = 213;</code>
@@ -4475,7 +4475,7 @@ public interface KnobsOrBuilder extends
 
   /**
    * <pre>
-   * Convergence knob; mirrors --lr-warmup-iters.
+   * Convergence knob; mirrors --lr-warmup-iters; default 0.
    * </pre>
    *
    * <code>optional int64 lr_warmup_iters = 215;</code>
@@ -4484,7 +4484,7 @@ public interface KnobsOrBuilder extends
   boolean hasLrWarmupIters();
   /**
    * <pre>
-   * Convergence knob; mirrors --lr-warmup-iters.
+   * Convergence knob; mirrors --lr-warmup-iters; default 0.
    * </pre>
    *
    * <code>optional int64 lr_warmup_iters = 215;</code>
@@ -4713,7 +4713,7 @@ public interface KnobsOrBuilder extends
 
   /**
    * <pre>
-   * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format.
+   * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist".
    * </pre>
    *
    * <code>optional string ckpt_format = 227;</code>
@@ -4722,7 +4722,7 @@ public interface KnobsOrBuilder extends
   boolean hasCkptFormat();
   /**
    * <pre>
-   * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format.
+   * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist".
    * </pre>
    *
    * <code>optional string ckpt_format = 227;</code>
@@ -4731,7 +4731,7 @@ public interface KnobsOrBuilder extends
   java.lang.String getCkptFormat();
   /**
    * <pre>
-   * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format.
+   * Execution knob; one of torch, torch_dist, torch_dcp, fsdp_dtensor; mirrors --ckpt-format; default "torch_dist".
    * </pre>
    *
    * <code>optional string ckpt_format = 227;</code>
@@ -4819,7 +4819,7 @@ public interface KnobsOrBuilder extends
 
   /**
    * <pre>
-   * Execution knob; mirrors --async-save.
+   * Execution knob; mirrors --async-save; default false.
    * </pre>
    *
    * <code>optional bool async_save = 231;</code>
@@ -4828,7 +4828,7 @@ public interface KnobsOrBuilder extends
   boolean hasAsyncSave();
   /**
    * <pre>
-   * Execution knob; mirrors --async-save.
+   * Execution knob; mirrors --async-save; default false.
    * </pre>
    *
    * <code>optional bool async_save = 231;</code>
