@@ -157,6 +157,14 @@ bool LooksLikeFile(absl::string_view model) {
   return model == "-" || absl::EndsWith(model, ".json") || absl::StrContains(model, '/');
 }
 
+// "Qwen/Qwen3-30B-A3B", where there is no such file: what the Hugging Face hub calls a model.
+bool MayBeOfTheHub(const std::string& model) {
+  const bool path = absl::StartsWith(model, "/") || absl::StartsWith(model, ".") || absl::EndsWith(model, "/");
+  if (path || absl::EndsWith(model, ".json") || std::count(model.begin(), model.end(), '/') != 1) return false;
+  struct stat info {};
+  return stat(model.c_str(), &info) != 0;
+}
+
 absl::StatusOr<std::string> ReadNamed(const FileReader& read, const std::string& path) {
   return read ? read(path) : ReadInput(path);
 }
@@ -228,6 +236,10 @@ absl::Status FillModel(const ResolveOptions& options, v1::ModelRef* ref) {
     return absl::OkStatus();
   }
   absl::StatusOr<std::string> text = ReadNamed(options.read, options.model);
+  if (!text.ok() && MayBeOfTheHub(options.model)) {
+    ref->set_name(options.model);
+    return absl::OkStatus();
+  }
   if (!text.ok()) return Wrong("--model", text.status().message());
   ref->set_hf_config_json(*std::move(text));
   return absl::OkStatus();

@@ -211,6 +211,13 @@ TEST(ResolveRequest, SaysWhatWouldBeRight) {
   }
 }
 
+// Its owner and name on the hub are no path, unless a file is called so.
+TEST(ResolveRequest, TakesAModelByItsNameOnTheHub) {
+  v1::ResolveConfigRequest request;
+  ASSERT_TRUE(Build({"--model", "Qwen/Qwen3-30B-A3B", "--gpu", "h100", "--gpus", "8"}, &request).ok());
+  EXPECT_EQ(request.model().name(), "Qwen/Qwen3-30B-A3B");
+}
+
 TEST(ValidateRequest, TakesAWorldSizeWithoutHardware) {
   StackOptions options;
   options.gpus = 64;

@@ -103,6 +103,11 @@ absl::StatusOr<Catalog> Catalog::WithOverlay(absl::Span<const CatalogFile> files
 }
 
 absl::StatusOr<const ModelSpec*> Catalog::FindModel(absl::string_view name) const {
+  const size_t owner = name.find('/');
+  for (const ModelSpec& model : data_->entries.models) {  // by its name on the Hugging Face hub
+    if (owner == absl::string_view::npos) break;
+    if (model.hf_id.has_value() && absl::EqualsIgnoreCase(*model.hf_id, name)) return &model;
+  }
   return flightplan::Find(data_->entries.models, data_->models, "model", name);
 }
 

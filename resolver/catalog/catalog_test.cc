@@ -74,6 +74,7 @@ TEST(BuiltinCatalog, ModelFieldsAreRead) {
   EXPECT_EQ(v3.mtp_num_layers, 1);
   EXPECT_TRUE(v3.is_mla());
   EXPECT_FALSE((*Builtin().FindModel("qwen3-8b"))->is_moe());
+  EXPECT_EQ((*Builtin().FindModel("qwen/Qwen3-30B-A3B"))->name, "qwen3-30b-a3b");
 }
 
 TEST(CatalogLookUp, NamesTheNearestKnownEntry) {
