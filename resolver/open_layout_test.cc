@@ -244,6 +244,16 @@ TEST(OpenLayout, SaysWhyItHasNoAnswer) {
   }
 }
 
+// Why nothing was searched is the value that cannot be, not that model and GPU are strangers.
+TEST(OpenLayout, SaysWhatKeepsTheModelFromBeingCounted) {
+  v1::ResolveConfigRequest request = QwenOnSixteen();
+  Pin("moe_router_topk", 200, &request);
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  const v1::Finding* const why = FindFinding(answer.findings(), "layout.not-searched");
+  ASSERT_NE(why, nullptr);
+  EXPECT_TRUE(absl::StrContains(why->seen(), "moe_router_topk")) << why->seen();
+}
+
 // A precision that these GPUs do not have is one fault: no size mends it, and its fix needs nothing that the layout of
 // a question without a search would.
 TEST(OpenLayout, WhatEveryLayoutIsRefusedForIsOneError) {

@@ -63,8 +63,9 @@ std::string GibRange(const v1::Range& range) {
 std::string DeviceLines(const v1::StageMemory& stage, const v1::Estimate& estimate, const Terminal& terminal) {
   if (!stage.has_allocated_bytes()) return "";
   std::string shown = absl::StrCat("allocated ", GibRange(stage.allocated_bytes()));
-  // What runs out of memory is seen by nobody.
-  const bool seen = stage.has_device_bytes() && estimate.fit() != v1::FIT_VERDICT_DOES_NOT_FIT;
+  // What runs out of memory is seen by nobody: a device shows no less than what is allocated on it.
+  const bool seen = stage.has_device_bytes() && estimate.fit() != v1::FIT_VERDICT_DOES_NOT_FIT &&
+                    stage.device_bytes().value() >= stage.allocated_bytes().value();
   if (seen) absl::StrAppend(&shown, ", nvidia-smi will show ", GibRange(stage.device_bytes()));
   std::string out = Line("", shown, terminal);
   // The free part of the bar is more than that leaves.

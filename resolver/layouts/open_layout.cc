@@ -109,10 +109,13 @@ Patch OtherSizes(const NormalizedIntent& question, const ResolvedPlan& chosen, c
 absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const EvidenceSnapshot& evidence) {
   LayoutSearch search;
   // A model that cannot be counted has no forecast to search by.
-  if (!PrepareSearch(intent, &search).ok() || !search.question.rates.known) {
-    return Unsearched(std::move(intent), evidence,
-                      WhyNot("layout.not-searched", "the model's parameters or the GPU's rates are not known",
-                             "the open sizes, or a model and a GPU that can be forecast"));
+  const absl::Status counted = PrepareSearch(intent, &search);
+  if (!counted.ok() || !search.question.rates.known) {
+    std::string seen = counted.ok() ? std::string("the GPU's rates are not known")
+                                    : absl::StrCat("the model's parameters cannot be counted: ", counted.message());
+    return Unsearched(
+        std::move(intent), evidence,
+        WhyNot("layout.not-searched", std::move(seen), "the open sizes, or a model and a GPU that can be forecast"));
   }
   if (!Work::Affords(kOpenLayoutWork)) {
     return WithReason(absl::ResourceExhaustedError("a layout that is left open is searched, which takes seconds"),

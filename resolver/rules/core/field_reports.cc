@@ -204,8 +204,9 @@ const Rule kRules[] = {
            return DataParallelOverlap(f) && OneConnection(f) && Size(f, K::tensor_model_parallel_size) == 1 &&
                   Size(f, K::context_parallel_size) == 1 && !f.on(K::overlap_moe_expert_parallel_comm);
          },
-     .needs = "one connection puts communication behind the kernels, so nothing overlaps; only tensor or context "
-              "parallelism needs it",
+     .needs =
+         "one connection puts communication behind the kernels, so nothing overlaps, where the forecast here counts "
+         "what would; only tensor or context parallelism needs it",
      .fixes = {{{.value = "8", .env_var = kConnections}}}},
     {.id = "field.ep-overlap-one-connection",
      .area = "field-report",
@@ -215,8 +216,8 @@ const Rule kRules[] = {
      .reads = {K::overlap_moe_expert_parallel_comm},
      .reads_env = {kConnections},
      .when = [](F f) { return f.on(K::overlap_moe_expert_parallel_comm) && OneConnection(f); },
-     .needs = "with one connection the all-to-all waits for the kernels before it and hides little; 32 was measured to "
-              "overlap",
+     .needs = "with one connection the all-to-all waits for the kernels before it and hides little, where the forecast "
+              "here counts the overlap that 32 was measured to give",
      .fixes = {{{.value = "32", .env_var = kConnections}}}},
     {.id = "field.deepep-between-blackwell-nodes",
      .area = "field-report",
