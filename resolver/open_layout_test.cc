@@ -65,7 +65,7 @@ TEST(OpenLayout, FindsWithItsOwnOverlapPinnedWhatItFoundWithout) {
 }
 
 // What leaves no room for the forecast's error counts for longer than it takes, but not for ever: with these sizes what
-// leaves more of it takes 60 % longer.
+// leaves more of it takes 40 % longer.
 TEST(OpenLayout, TakesWhatLeavesNoRoomWhereItIsMuchFaster) {
   v1::ResolveConfigRequest request = Training("llama-4-maverick", "h100-sxm", 32, 4096, 256);
   request.mutable_target()->set_framework("slime");
@@ -91,7 +91,7 @@ TEST(OpenLayout, TakesWhatLeavesNoRoomWhereItIsMuchFaster) {
   request.mutable_layout()->set_virtual_pipeline_model_parallel_size(1);
   const v1::ResolveConfigResponse roomy = Resolved(request);
   EXPECT_EQ(roomy.outcome(), v1::OUTCOME_RESOLVED);
-  EXPECT_LT(StepUs(open) * 1.5, StepUs(roomy));
+  EXPECT_LT(StepUs(open) * 1.4, StepUs(roomy));
 }
 
 // Its virtual stages are its own bars: what a knob would say of them is refused, and fills no list.
