@@ -81,8 +81,7 @@ void PutLaunches(const ResolvedPlan& plan, absl::string_view model, WireWriter* 
 void PutForecast(int field, const ResolvedPlan& plan, WireWriter* w) {
   if (plan.step == nullptr) return PutEstimate(field, plan.estimate, nullptr, nullptr, w);
   const PlannedStep& at = *plan.step;
-  const Candidate candidate = CandidateOf(plan.decided.config, plan.env, at.model.shape(), at.stages);
-  const Throughput throughput = ThroughputOf(at.model, candidate, plan.env.target, at.step, at.outlook);
+  const Throughput throughput = ThroughputOf(at.model, CandidateOf(plan), plan.env.target, at.step, at.outlook);
   PutEstimate(field, plan.estimate, &at.outlook, &throughput, w);
 }
 

@@ -41,6 +41,8 @@ enum RecomputeModule : uint16_t {
   kDropOverlapPostAttention = 1u << 10,
   kDropOverlapExperts = 1u << 11,
 };
+// What costs next to nothing to compute again: no matrix product is.
+constexpr unsigned kDropLight = kDropMoeAct | kDropLayernorm;
 constexpr unsigned kDropWithinOverlap = kDropOverlapAttention | kDropOverlapPostAttention | kDropOverlapExperts;
 
 // The bit of a name in recompute_modules; 0: nothing is known of it.

@@ -44,7 +44,11 @@ bool IsOfStack(const LaunchCommand& other, const LaunchCommand& last, const Stac
 }
 
 ToldLaunch NotJudged(const LaunchCommand& command, int number, absl::string_view why) {
-  return {&command, number, absl::StrCat("not judged: ", why), "", "", /*refused=*/true, {}};
+  return {.command = &command,
+          .number = number,
+          .outcome = absl::StrCat("not judged: ", why),
+          .judged = false,
+          .refused = true};
 }
 
 // What is said of a launch that was judged.
@@ -58,7 +62,7 @@ ToldLaunch Told(const LaunchCommand& command, int number, const JudgedConfig& ju
   };
   for (const ParseFinding& entry : judged.reading.parsed.findings) add(entry.finding);
   for (const Finding& finding : judged.run.findings) add(finding);
-  ToldLaunch told{&command, number, "accepted", "", "", !judged.verdicts.will_run, {}};
+  ToldLaunch told{.command = &command, .number = number, .outcome = "accepted", .refused = !judged.verdicts.will_run};
   for (const ParsedKnob& knob : judged.reading.parsed.knobs) told.knob_words.insert(knob.at.index);
   if (judged.set_aside.errors) told.outcome = "not judged in full, nothing that it shows is refused";
   if (errors.empty()) {
@@ -148,7 +152,7 @@ class Launches {
                                   [](const ParseFinding& entry) { return entry.finding.rule_id == kOtherLaunches; }),
                    findings.end());
     KeepFindings(TellLaunches(told_, shown, all_), &findings);
-    const auto is_left = [](const ToldLaunch& told) { return absl::StartsWith(told.outcome, "not judged:"); };
+    const auto is_left = [](const ToldLaunch& told) { return !told.judged; };
     out_.judged.reading.launches_left =
         in_part_ || script_->others_left_out > 0 || std::any_of(told_.begin(), told_.end(), is_left);
     if (script_->others_left_out == 0) return;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/path.h"
 #include "resolver/catalog/derivatives.h"
 #include "resolver/catalog/library_recipes.h"
 #include "resolver/plan/knob.h"
@@ -172,8 +173,8 @@ void Keep(const Environment& env, const Knowledge& knowledge, Entries* entries, 
 }  // namespace
 
 bool MayHoldVariables(absl::string_view sourced) {
-  sourced = sourced.substr(sourced.rfind('/') + 1);
-  return sourced != "activate" && sourced != "conda.sh";
+  const absl::string_view name = FileName(sourced);
+  return name != "activate" && name != "conda.sh";
 }
 
 Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult& parsed) {

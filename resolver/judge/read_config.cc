@@ -29,6 +29,7 @@
 #include "resolver/stacks/dialects.h"
 #include "resolver/stacks/input_format.h"
 #include "resolver/stacks/loongforge/model.h"
+#include "resolver/stacks/written_knobs.h"
 
 namespace flightplan {
 namespace {
@@ -110,16 +111,12 @@ void NoteWhatStandsElsewhere(const Environment& env, Reading* reading) {
 void UseWhatIsNamed(const JudgeQuestion& question, ReadConfig* read) {
   ParseResult& parsed = read->reading.parsed;
   Environment& env = read->env;
-  const auto of = [&parsed](Knob knob) {
-    const auto last = std::find_if(parsed.knobs.rbegin(), parsed.knobs.rend(),
-                                   [knob](const ParsedKnob& written) { return written.knob == knob; });
-    return last == parsed.knobs.rend() ? Value() : last->value;
-  };
-  if (const Value gpus = of(Knob::launch_num_gpus); !env.world_size.has_value() && gpus.is_int()) {
+  const WrittenKnobs written(&parsed);
+  if (const Value gpus = written.Of(Knob::launch_num_gpus); !env.world_size.has_value() && gpus.is_int()) {
     if (gpus.integer() >= 1 && gpus.integer() <= kMaxGpus) env.world_size = gpus.integer();
   }
   if (question.catalog == nullptr) return;
-  if (const Value gpu = of(Knob::launch_hardware_target); !read->gpu.has_value() && gpu.is_text()) {
+  if (const Value gpu = written.Of(Knob::launch_hardware_target); !read->gpu.has_value() && gpu.is_text()) {
     const auto found = question.catalog->FindGpu(gpu.text());
     if (found.ok()) UseGpu(**found, read);
   }

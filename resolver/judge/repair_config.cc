@@ -190,25 +190,24 @@ absl::StatusOr<bool> RepairMemory(JudgeQuestion* repaired, RepairedConfig* out) 
   return true;
 }
 
-// `asked`: the same question, which becomes the one about what was repaired.
-absl::StatusOr<RepairedConfig> RepairLaunch(const JudgeQuestion& question, const ReadConfig& written,
-                                            JudgeQuestion* asked) {
+// The question becomes the one about what was repaired.
+absl::StatusOr<RepairedConfig> RepairLaunch(const ReadConfig& written, JudgeQuestion* question) {
+  JudgeQuestion& repaired = *question;
   // Nothing was judged, so nothing is repaired: reading the text again would cost what it has cost. A repair reads what
   // it edits at least twice, and where that is more than is left the answer is worth more without one than none.
   constexpr uint64_t kReads = 3;
   if (written.reading.no_launch || !Work::Affords(kReads * written.work)) {
     RepairedConfig same;
     same.judged = Judge(written);
-    same.input = question.input;
+    same.input = repaired.input;
     return same;
   }
-  RepairOptions options{question.repair_convergence};
+  RepairOptions options{repaired.repair_convergence};
   // What rests on values that stand elsewhere is no fault of the text.
   options.counts = [&written](const Finding& finding) {
     return StandingOf(finding, written.env, written.reading.knowledge) == Standing::kFull;
   };
   Repair found = FindRepair(written.config, written.env, options);
-  JudgeQuestion& repaired = *asked;
   if (repaired.input.form != ConfigInput::Form::kKnobs) {
     repaired.input.format = written.reading.format;  // the repair must not change how it is read
   }
@@ -226,7 +225,7 @@ absl::StatusOr<RepairedConfig> RepairLaunch(const JudgeQuestion& question, const
   out.steps = std::move(found.steps);
   // What fits after one step may still be tight.
   bool stepped = true;
-  for (int left = question.repair_room ? 2 : 1; stepped && left > 0; --left) {
+  for (int left = repaired.repair_room ? 2 : 1; stepped && left > 0; --left) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(stepped, RepairMemory(&repaired, &out));
   }
   if (stepped) VetFixes(View::kVerdict, &out.judged);
@@ -240,7 +239,7 @@ absl::StatusOr<bool> RepairNext(JudgeQuestion* asked, RepairedConfig* out) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(JudgedLaunches next, JudgeLaunches(*asked));
   if (!IsWorse(next.judged, out->judged) || next.judged.verdicts.will_run) return false;
   asked->launch = next.launch;
-  FLIGHTPLAN_ASSIGN_OR_RETURN(RepairedConfig repaired, RepairLaunch(JudgeQuestion(*asked), next.written, asked));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(RepairedConfig repaired, RepairLaunch(next.written, asked));
   const bool stepped = !repaired.steps.empty();
   std::move(repaired.steps.begin(), repaired.steps.end(), std::back_inserter(out->steps));
   std::move(repaired.unwritten.begin(), repaired.unwritten.end(), std::back_inserter(out->unwritten));
@@ -257,7 +256,7 @@ bool WantsRepair(const JudgeQuestion& question, const JudgedConfig& judged) {
 
 absl::StatusOr<RepairedConfig> RepairConfig(const JudgeQuestion& question, const ReadConfig& written) {
   JudgeQuestion asked = question;
-  FLIGHTPLAN_ASSIGN_OR_RETURN(RepairedConfig out, RepairLaunch(question, written, &asked));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(RepairedConfig out, RepairLaunch(written, &asked));
   bool stepped = written.script != nullptr;
   for (size_t left = kMaxOtherLaunches; stepped && left > 0; --left) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(stepped, RepairNext(&asked, &out));

@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "resolver/base/first_names.h"
 #include "resolver/judge/read_config.h"
 #include "resolver/plan/tuning_variable.h"
 #include "resolver/shell/state.h"
@@ -55,12 +55,6 @@ std::vector<std::string> Beyond(const std::vector<Setting>& settings, const std:
   return beyond;
 }
 
-std::string Some(const std::vector<std::string>& words, size_t most, absl::string_view between) {
-  const size_t shown = std::min(words.size(), most);
-  return absl::StrCat(absl::StrJoin(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(shown), between),
-                      words.size() > most ? absl::StrCat(between, "...") : "");
-}
-
 std::string Place(const ToldLaunch& launch, int all) {
   return absl::StrCat("launch ", launch.number, " of ", all, ", line ", launch.command->at.line);
 }
@@ -76,9 +70,9 @@ std::string Seen(absl::Span<const ToldLaunch* const> group, const ToldLaunch& ju
     if (!difference.empty()) differences.push_back(std::move(difference));
   }
   const ToldLaunch& first = *group.front();
-  return absl::StrCat(group.size() == 1 ? "launch " : "launches ", Some(numbers, 2 * kMostLines, ", "), " of ", all,
-                      lines.size() == 1 ? ", line " : ", lines ", Some(lines, kMostLines, ", "),
-                      differences.empty() ? "" : " (", Some(differences, kMostLaunches, " | "),
+  return absl::StrCat(group.size() == 1 ? "launch " : "launches ", FirstNames(numbers, ", ", 2 * kMostLines), " of ",
+                      all, lines.size() == 1 ? ", line " : ", lines ", FirstNames(lines, ", ", kMostLines),
+                      differences.empty() ? "" : " (", FirstNames(differences, " | ", kMostLaunches),
                       differences.empty() ? "" : ")", ": ", first.outcome,
                       first.first.empty() ? "" : absl::StrCat(", first ", first.first),
                       "; what else is said here is of ", Place(judged, all));
@@ -91,10 +85,10 @@ std::string DifferenceOf(const ToldLaunch& told, const ToldLaunch& other) {
   if (launch.script != from.script) return Printable(launch.script);
   const std::vector<Setting> own = SettingsOf(told), others = SettingsOf(other);
   if (const std::vector<std::string> more = Beyond(own, others); !more.empty()) {
-    return Some(more, kMostSettings, " ");
+    return FirstNames(more, " ", kMostSettings);
   }
   if (const std::vector<std::string> less = Beyond(others, own); !less.empty()) {
-    return absl::StrCat("without ", Some(less, kMostSettings, " "));
+    return absl::StrCat("without ", FirstNames(less, " ", kMostSettings));
   }
   if (launch.world_size != from.world_size && launch.world_size.has_value()) {
     return absl::StrCat("on ", *launch.world_size, " GPUs");

@@ -15,10 +15,11 @@ namespace flightplan {
 // A launch, and what became of it.
 struct ToldLaunch {
   const LaunchCommand* command = nullptr;
-  int number = 0;            // among the script's, from 1
-  std::string outcome;       // "accepted", "refused by the stack, 2 errors": those with the same are told together
-  std::string first;         // what the first error has seen; empty: there is none
-  std::string needs;         // and what it needs
+  int number = 0;       // among the script's, from 1
+  std::string outcome;  // "accepted", "refused by the stack, 2 errors": those with the same are told together
+  std::string first;    // what the first error has seen; empty: there is none
+  std::string needs;    // and what it needs
+  bool judged = true;
   bool refused = false;      // or not judged
   std::set<int> knob_words;  // of its words those that set a knob
 };

@@ -1,12 +1,10 @@
 #include "resolver/layouts/execute_layout.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/estimate/estimate.h"
 #include "resolver/layouts/execution_space.h"
@@ -128,10 +126,9 @@ absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnap
 
 // Takes a faster execution in the plan's place, of those that fill no more than the first of the rooms that anything
 // fits.
-absl::Status TakeFaster(const NormalizedIntent& intent, const EvidenceSnapshot& evidence,
-                        absl::Span<const double> rooms, ResolvedPlan* plan) {
+absl::Status TakeFaster(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
   for (const bool by_evidence : {true, false}) {
-    for (const double room : rooms) {
+    for (const double room : kRooms) {
       ExecutionSearch search{.by_evidence = by_evidence};
       FLIGHTPLAN_RETURN_IF_ERROR(WeighExecutions(intent, evidence, room, &search, plan));
       FLIGHTPLAN_RETURN_IF_ERROR(WeighDispatchers(intent, evidence, room, &search, plan));
@@ -147,7 +144,7 @@ absl::Status TakeFaster(const NormalizedIntent& intent, const EvidenceSnapshot& 
 absl::StatusOr<ResolvedPlan> ExecuteLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
   absl::StatusOr<ResolvedPlan> plan = Resolve(intent, evidence);
   if (plan.ok() && !NothingToWeigh(*plan)) {
-    absl::Status status = TakeFaster(intent, evidence, kRooms, &*plan);
+    absl::Status status = TakeFaster(intent, evidence, &*plan);
     if (status.ok()) status = LookAtExecutions(intent, evidence, &*plan);
     if (!status.ok()) plan = std::move(status);
   }

@@ -30,21 +30,14 @@ constexpr size_t kMostTried = 6;
 
 double LimitUs(const ResolvedPlan& plan) { return RankedUs(plan) * (1 - kWorthTaking); }
 
-bool IsBringUp(const ResolvedPlan& plan) { return plan.intent.stage == Stage::kBringUp; }
-
-Candidate OwnCandidate(const ResolvedPlan& plan) {
-  return CandidateOf(plan.decided.config, plan.env, plan.step->model.shape(), plan.step->stages);
-}
-
 // Whether memory is short: the plan leaves no room, or pays for it with more than what costs next to nothing to compute
 // again.
 bool IsShort(const ResolvedPlan& plan) {
-  const Candidate own = OwnCandidate(plan);
+  const Candidate own = CandidateOf(plan);
   if (LeavesNoRoom(plan) || own.optimizer_offload > 0) return true;
   if (own.recompute == RecomputeMode::kNone) return false;
   // Beside experts a dense MLP is that of a few layers.
-  const unsigned cheap =
-      kDropMlaUpProj | kDropMoeAct | kDropLayernorm | (plan.intent.model.is_moe() ? unsigned{kDropMlp} : 0U);
+  const unsigned cheap = kDropMlaUpProj | kDropLight | (plan.intent.model.is_moe() ? unsigned{kDropMlp} : 0U);
   return own.recompute != RecomputeMode::kSelective || (own.recompute_modules & ~cheap) != 0;
 }
 
@@ -54,23 +47,6 @@ std::vector<Dispatcher> OpenDispatchers(const NormalizedIntent& intent, const Re
   if (intent.model.is_moe() && !KeepsDispatcher(plan)) open = OtherDispatchers(intent, plan, own);
   open.push_back(own);
   return open;
-}
-
-// Takes out of the space what would change a decision that stands.
-void KeepStanding(const std::vector<Dispatcher>& dispatchers, const ResolvedPlan& plan, const Candidate& own,
-                  ExecutionSpace* space) {
-  const bool overlap = Stands(plan, K::overlap_moe_expert_parallel_comm, /*by_evidence=*/true);
-  std::erase_if(space->exchanges, [&](const Exchange& exchange) {
-    return std::find(dispatchers.begin(), dispatchers.end(), exchange.dispatcher) == dispatchers.end() ||
-           (overlap && exchange.ep_overlap != own.ep_overlap);
-  });
-  if (Stands(plan, K::cuda_graph_impl, /*by_evidence=*/true)) {
-    space->graphs = {OwnGraphs(plan.intent, plan.step->model.shape(), plan.decided.config, own)};
-  }
-  if (IsBringUp(plan)) {  // of a flex dispatcher that the caller asks for, each backend is as plain
-    space->recomputes = {{own.recompute, own.recompute_modules, own.offload_layers}};
-    space->optimizer_offloads = {own.optimizer_offload};
-  }
 }
 
 // What was found, made whole answers of, first the best: takes the first that ranks before the plan; whether there was
@@ -120,7 +96,12 @@ std::vector<FoundPlan> FindExecutions(const NormalizedIntent& intent, const Reso
   PrepareExecutions(plan, /*room=*/1, &search);
   ExecutionSpace& space = search.question.execution;
   std::vector<Dispatcher> dispatchers = OpenDispatchers(intent, plan, search.base.dispatcher);
-  KeepStanding(dispatchers, plan, search.base, &space);
+  KeepStanding(plan, {search.base, search.own_graphs}, dispatchers, /*by_evidence=*/true, &space);
+  if (Plainest(plan)) {  // of a flex dispatcher that the caller asks for, each backend is as plain
+    const Candidate& own = search.base;
+    space.recomputes = {{own.recompute, own.recompute_modules, own.offload_layers}};
+    space.optimizer_offloads = {own.optimizer_offload};
+  }
   const std::vector<Exchange> exchanges = space.exchanges;
   std::erase_if(dispatchers, [&](Dispatcher dispatcher) {
     return std::none_of(exchanges.begin(), exchanges.end(),
@@ -166,11 +147,12 @@ absl::Status LookAtExecutions(const NormalizedIntent& intent, const EvidenceSnap
 
 absl::Status LookAtStages(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, VirtualStageSearch* search,
                           ResolvedPlan* plan) {
-  for (int look = 0; look < kMostLooks && Launchable(*plan) && !IsBringUp(*plan); ++look) {
+  for (int look = 0; look < kMostLooks && Launchable(*plan) && !Plainest(*plan); ++look) {
     ExecutionSpace* const space = search->Open(*plan);
     if (space == nullptr) break;
-    const Candidate own = OwnCandidate(*plan);
-    KeepStanding(OpenDispatchers(intent, *plan, own.dispatcher), *plan, own, space);
+    const Candidate own = CandidateOf(*plan);
+    const Graphs graphs = OwnGraphs(plan->intent, plan->step->model.shape(), plan->decided.config, own);
+    KeepStanding(*plan, {own, graphs}, OpenDispatchers(intent, *plan, own.dispatcher), /*by_evidence=*/true, space);
     if (space->size() == 0) break;
     std::vector<FoundPlan> found;
     for (const double room : kRooms) {
@@ -181,7 +163,7 @@ absl::Status LookAtStages(const NormalizedIntent& intent, const EvidenceSnapshot
     if (!taken) break;
     // What goes with another dispatcher is known of given stages alone.
     NormalizedIntent given = intent;
-    given.layout.virtual_pipeline_model_parallel_size = OwnCandidate(*plan).vpp;
+    given.layout.virtual_pipeline_model_parallel_size = CandidateOf(*plan).vpp;
     FLIGHTPLAN_RETURN_IF_ERROR(TakeWhatRanksBefore(given, evidence, plan));
   }
   return absl::OkStatus();

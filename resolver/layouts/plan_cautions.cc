@@ -15,8 +15,7 @@ const Caution* MemoryCautionOf(const ResolvedPlan& plan) {
 }
 
 Cautions CautionsOf(const ResolvedPlan& plan, bool memory) {
-  const PlannedStep& step = *plan.step;
-  const Candidate c = CandidateOf(plan.decided.config, plan.env, step.model.shape(), step.stages);
+  const Candidate c = CandidateOf(plan);
   CautionContext context = CautionContextOf(plan.intent);
   if (memory) context.memory = MemoryCautionOf(plan);
   return CautionsOf({c.tp, c.pp, c.vpp, c.cp, c.ep, c.etp, c.micro_batch_size}, c, context);

@@ -35,10 +35,6 @@ constexpr double kMarginOfACandidate = 4.0 / 3;
 // By how much, of the step, two ways to work out one forecast may differ.
 constexpr double kRounding = 1e-9;
 
-// A bring-up asks for the plainest way: of a flex dispatcher, which is the caller's own word there, the backend alone
-// is weighed; and what does not fit is given room, by recompute and offload alone.
-bool Plainest(const ResolvedPlan& plan) { return plan.intent.stage == Stage::kBringUp; }
-
 // A bring-up stays as it was decided. Not where its decisions were short of room, and a rule's own fix made it: the
 // forecast knows dearer and cheaper ways.
 bool StaysPlain(const ResolvedPlan& plan) {
@@ -75,11 +71,13 @@ bool NeedsAb(const ResolvedPlan& plan, Knob knob) {
 
 }  // namespace
 
+bool Plainest(const ResolvedPlan& plan) { return plan.intent.stage == Stage::kBringUp; }
+
 void PrepareExecutions(const ResolvedPlan& plan, double room, ExecutionSearch* s) {
   const PlannedStep& step = *plan.step;
   const Config& config = plan.decided.config;
   const ModelShape& shape = step.model.shape();
-  s->base = CandidateOf(config, plan.env, shape, step.stages);
+  s->base = CandidateOf(plan);
   const Candidate& base = s->base;
   s->sizes = {base.tp, base.pp, base.vpp, base.cp, base.ep, base.etp, base.micro_batch_size};
   SearchQuestion& q = s->question;
@@ -133,22 +131,26 @@ void TakeExecution(const GivenKnobs& given, ResolvedPlan&& tried, ResolvedPlan* 
   *plan = std::move(tried);
 }
 
+namespace {
+
+// The decision stays as it is while what no evidence speaks of is weighed.
 bool Stands(const ResolvedPlan& plan, Knob knob, bool by_evidence) {
   return Plainest(plan) || NeedsAb(plan, knob) || (by_evidence && Settled(plan, knob));
 }
 
-namespace {
+}  // namespace
 
-// Takes from the space what would change a decision that stands, and the other dispatchers.
-void KeepStanding(const ResolvedPlan& plan, ExecutionSearch* search) {
-  const Candidate& base = search->base;
-  ExecutionSpace* const space = &search->question.execution;
-  const bool overlap = Stands(plan, K::overlap_moe_expert_parallel_comm, search->by_evidence);
+void KeepStanding(const ResolvedPlan& plan, const PlansOwn& own, absl::Span<const Dispatcher> dispatchers,
+                  bool by_evidence, ExecutionSpace* space) {
+  const bool overlap = Stands(plan, K::overlap_moe_expert_parallel_comm, by_evidence);
   std::erase_if(space->exchanges, [&](const Exchange& exchange) {
-    return exchange.dispatcher != base.dispatcher || (overlap && exchange.ep_overlap != base.ep_overlap);
+    return std::find(dispatchers.begin(), dispatchers.end(), exchange.dispatcher) == dispatchers.end() ||
+           (overlap && exchange.ep_overlap != own.base.ep_overlap);
   });
-  if (Stands(plan, K::cuda_graph_impl, search->by_evidence)) space->graphs = {search->own_graphs};
+  if (Stands(plan, K::cuda_graph_impl, by_evidence)) space->graphs = {own.graphs};
 }
+
+namespace {
 
 // Candidates that may gain so much. A combination of exchange and graphs without one would be refused and left out of
 // the next try; where each is left out by itself, and there are as many tries, the search may do so at once.
@@ -221,7 +223,8 @@ absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSna
                                std::vector<Knob>* weighed, ExecutionSearch* weighing, ResolvedPlan* plan) {
   ExecutionSearch& search = *weighing;
   PrepareExecutions(*plan, room, &search);
-  KeepStanding(*plan, &search);
+  KeepStanding(*plan, {search.base, search.own_graphs}, {search.base.dispatcher}, search.by_evidence,
+               &search.question.execution);
   FLIGHTPLAN_ASSIGN_OR_RETURN(bool taken, TakeBest(intent, evidence, 0, &search, plan));
   if (taken) weighed->clear();
   bool prepared = !taken;  // of the plan as it is
@@ -275,7 +278,7 @@ bool RecomputeWithinOverlapIsOpen(const NormalizedIntent& intent, const Resolved
   const Config& config = plan.decided.config;
   if (!StackOf(intent.env).fork || plan.step == nullptr || config.origin(kOverlap) == Origin::kAbsent) return false;
   if (PinOf(intent, kOverlap).has_value() || PinOf(intent, K::recompute_granularity).has_value()) return false;
-  const Candidate own = CandidateOf(config, plan.env, plan.step->model.shape(), plan.step->stages);
+  const Candidate own = CandidateOf(plan);
   const bool roomy = Launchable(plan) && own.recompute == RecomputeMode::kNone && own.optimizer_offload == 0;
   return own.ep > 1 && !roomy && (own.recompute_modules & kDropWithinOverlap) == 0 && !Settled(plan, kOverlap) &&
          !Plainest(plan);

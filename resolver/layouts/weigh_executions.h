@@ -3,6 +3,7 @@
 #pragma once
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "resolver/evidence/snapshot.h"
 #include "resolver/layouts/execute_layout.h"
 #include "resolver/layouts/execution_space.h"
@@ -31,6 +32,10 @@ struct ExecutionSearch {
 // Of a plan that has a step. `room`: share of the memory that an execution may fill.
 void PrepareExecutions(const ResolvedPlan& plan, double room, ExecutionSearch* search);
 
+// A bring-up asks for the plainest way: of a flex dispatcher, which is the caller's own word there, the backend alone
+// is weighed; and what does not fit is given room, by recompute and offload alone.
+bool Plainest(const ResolvedPlan& plan);
+
 // A bring-up's dispatcher, unless that is flex, of whose backends each is as plain.
 bool KeepsDispatcher(const ResolvedPlan& plan);
 
@@ -40,8 +45,16 @@ bool NothingToWeigh(const ResolvedPlan& plan);
 // Evidence settles this decision of the plan's.
 bool Settled(const ResolvedPlan& plan, Knob knob);
 
-// The decision stays as it is while what no evidence speaks of is weighed. `by_evidence`: what evidence settles, too.
-bool Stands(const ResolvedPlan& plan, Knob knob, bool by_evidence);
+// How a plan is executed.
+struct PlansOwn {
+  const Candidate& base;
+  const Graphs& graphs;
+};
+
+// Takes from the space what would change a decision of the plan's that stands: one that was left to an A/B, in a
+// bring-up any, and `by_evidence` what evidence settles; and the exchanges of other dispatchers than these.
+void KeepStanding(const ResolvedPlan& plan, const PlansOwn& own, absl::Span<const Dispatcher> dispatchers,
+                  bool by_evidence, ExecutionSpace* space);
 
 // Fits where the plan does not, or is faster: by more than `errors` half-widths of the difference, and than `worth` of
 // the step. `room`: of one GPU, in bytes; 0: not known.

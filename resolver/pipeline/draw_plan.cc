@@ -13,8 +13,7 @@ absl::StatusOr<Timeline> DrawPlan(const ResolvedPlan& plan, const TimelineAsked&
         "does not divide the GPUs");
   }
   const StepModel& model = plan.step->model;
-  const Candidate candidate = CandidateOf(plan.decided.config, plan.env, model.shape(), plan.step->stages);
-  return DrawStep(model.shape(), model.work(), candidate, model.rates(), asked);
+  return DrawStep(model.shape(), model.work(), CandidateOf(plan), model.rates(), asked);
 }
 
 }  // namespace flightplan

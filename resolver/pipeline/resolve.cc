@@ -66,6 +66,11 @@ double MostMemory(const ResolvedPlan& plan) {
   return plan.estimate.stages.empty() ? 0 : plan.estimate.stages[plan.estimate.fullest].total.value;
 }
 
+Candidate CandidateOf(const ResolvedPlan& plan) {
+  const PlannedStep& at = *plan.step;
+  return at.model.Read(plan.decided.config, plan.env, at.stages);
+}
+
 absl::StatusOr<ResolvedPlan> Resolve(NormalizedIntent intent, const EvidenceSnapshot& evidence) {
   DerivedPlan derived = Derive(intent);
   const ReportedRuns& reported = evidence.ForGpu(intent.gpu.name);

@@ -60,4 +60,7 @@ bool Launchable(const ResolvedPlan& plan);
 // Bytes of the fullest GPU; 0: not known.
 double MostMemory(const ResolvedPlan& plan);
 
+// As the forecasts see it. Of a plan that has a step.
+Candidate CandidateOf(const ResolvedPlan& plan);
+
 }  // namespace flightplan

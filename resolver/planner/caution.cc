@@ -44,7 +44,7 @@ Repeated RepeatedBy(const Candidate& c) {
   // The up projections of latent attention are computed again as a habit, whatever the microbatch.
   const unsigned modules = c.recompute_modules & ~unsigned{kDropMlaUpProj};
   if (modules == 0) return Repeated::kNothing;
-  const bool light = (modules & ~(kDropMoeAct | kDropLayernorm)) == 0;
+  const bool light = (modules & ~kDropLight) == 0;
   return light ? Repeated::kActivations : Repeated::kProducts;
 }
 

@@ -17,6 +17,7 @@
 #include "resolver/stacks/loongforge/adapters.h"
 #include "resolver/stacks/loongforge/file.h"
 #include "resolver/stacks/loongforge/model_override.h"
+#include "resolver/stacks/written_knobs.h"
 
 namespace flightplan {
 namespace {
@@ -89,9 +90,8 @@ class ModelFile {
   }
 
   const ParsedKnob* Last(Knob knob) const {
-    const auto found = std::find_if(out_->knobs.rbegin(), out_->knobs.rend(),
-                                    [knob](const ParsedKnob& parsed) { return parsed.knob == knob; });
-    return found == out_->knobs.rend() || !found->value.is_text() ? nullptr : &*found;
+    const ParsedKnob* const found = WrittenKnobs(out_).Last(knob);
+    return found == nullptr || !found->value.is_text() ? nullptr : found;
   }
 
   // The name is looked up first; where it is none of the registry, that is judged by a rule.

@@ -2,20 +2,16 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "resolver/plan/reading.h"
 
 namespace flightplan {
 
-inline constexpr size_t kNamedInNote = 6;
+inline constexpr size_t kNamedInNote = 6;  // of names or statements
 
 // What stands behind the last dot. Views `dotted`.
 inline absl::string_view LastPart(absl::string_view dotted) { return dotted.substr(dotted.rfind('.') + 1); }
-
-// The first of them; that there are more is said.
-std::string FirstNames(const std::vector<std::string>& names, absl::string_view separator, size_t most = kNamedInNote);
 
 // input.not-judged; of `seen` at most so many bytes.
 ParseFinding NotJudgedNote(const SourcePosition& at, const std::string& seen, std::string needs, size_t most_bytes);

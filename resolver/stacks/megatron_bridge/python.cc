@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/base/first_names.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
 #include "resolver/stacks/megatron_bridge/notes.h"
@@ -109,7 +110,7 @@ class Program {
     std::vector<std::string> names;
     names.reserve(roots.size());
     for (const Root& root : roots) names.emplace_back(root.name);
-    return FirstNames(names, ", ");
+    return FirstNames(names, ", ", kNamedInNote);
   }
 
   // Of a file that only defines them.
@@ -147,7 +148,8 @@ class Program {
         names.push_back(absl::StrCat(object.name, object.name.empty() ? "" : ".", name));
       }
     }
-    if (!names.empty()) Note(at, FirstNames(names, ", "), "of what object they are fields only a run would know");
+    if (!names.empty())
+      Note(at, FirstNames(names, ", ", kNamedInNote), "of what object they are fields only a run would know");
   }
 
   PythonInterpreter interpreter_;

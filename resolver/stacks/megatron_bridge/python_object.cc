@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/first_names.h"
 #include "resolver/base/nearest.h"
 #include "resolver/base/work.h"
 #include "resolver/catalog/bridge_fields.h"
@@ -53,7 +54,7 @@ std::string Listed(const std::vector<Argument>& statements) {
   std::vector<std::string> texts;
   texts.reserve(statements.size());
   for (const Argument& statement : statements) texts.push_back(Printable(statement.text));
-  return FirstNames(texts, "; ");
+  return FirstNames(texts, "; ", kNamedInNote);
 }
 
 }  // namespace

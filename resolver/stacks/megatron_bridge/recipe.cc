@@ -12,6 +12,7 @@
 #include "resolver/stacks/megatron_bridge/dialect.h"
 #include "resolver/stacks/megatron_bridge/override_reader.h"
 #include "resolver/stacks/megatron_bridge/start.h"
+#include "resolver/stacks/written_knobs.h"
 
 namespace flightplan {
 namespace {
@@ -108,21 +109,12 @@ void Keep(const Argument& word, const RecipeFlag& flag, absl::string_view text, 
   if (*flag.knob == K::seq_length) reader->Keep(K::dataset_seq_length, Value(number), word.at);
 }
 
-// The value that counts of a knob; null: none is said.
-const ParsedKnob* LastOf(const ParseResult& result, K knob) {
-  const auto last = std::find_if(result.knobs.rbegin(), result.knobs.rend(),
-                                 [knob](const ParsedKnob& parsed) { return parsed.knob == knob; });
-  return last == result.knobs.rend() ? nullptr : &*last;
-}
-
 // scripts/training/recipe_runner.py:471: after all overrides the model's length is the dataset's, so that a length that
 // only the model's section says is not what is trained.
 void FollowTheDataset(ParseResult* result) {
-  const auto is_unknown = [result](K knob) {
-    return std::find(result->unknown.begin(), result->unknown.end(), knob) != result->unknown.end();
-  };
-  const ParsedKnob* const dataset = LastOf(*result, K::dataset_seq_length);
-  const bool hidden = is_unknown(K::dataset_seq_length);
+  const WrittenKnobs written(result);
+  const ParsedKnob* const dataset = written.Last(K::dataset_seq_length);
+  const bool hidden = written.Unknown(K::dataset_seq_length);
   if (dataset == nullptr && !hidden) return;
   result->unknown.erase(std::remove(result->unknown.begin(), result->unknown.end(), K::seq_length),
                         result->unknown.end());
@@ -130,7 +122,7 @@ void FollowTheDataset(ParseResult* result) {
     result->unknown.push_back(K::seq_length);
     return;
   }
-  const ParsedKnob* const model = LastOf(*result, K::seq_length);
+  const ParsedKnob* const model = written.Last(K::seq_length);
   if (model != nullptr && model->value == dataset->value) return;
   ParsedKnob follows = *dataset;
   follows.knob = K::seq_length;

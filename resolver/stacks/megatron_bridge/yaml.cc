@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "resolver/base/first_names.h"
 #include "resolver/base/work.h"
 #include "resolver/base/yaml.h"
 #include "resolver/catalog/bridge_fields.h"
