@@ -2,6 +2,7 @@
 // says otherwise). What its command line says before is in megatron_lm/hybrid.cc.
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "resolver/base/integers.h"
 #include "resolver/rules/core/hybrid_util.h"
 #include "resolver/rules/rule.h"
@@ -65,6 +66,21 @@ const Rule kRules[] = {
                K::virtual_pipeline_model_parallel_size, K::pipeline_model_parallel_size},
      .when = [](F f) { return !f.container() && IsHybridModel(f) && HasVirtualStages(f); },
      .needs = "a stack of Mamba and attention layers has no virtual pipeline stages before Megatron-Core 0.17",
+     .fix = NoVirtualStages},
+    {.id = "build.hybrid-virtual-stages-need-bars",
+     .area = "pipeline",
+     .at = {Phase::kBuild, 20175},
+     .source = "Megatron-LM:megatron/core/models/hybrid/hybrid_layer_allocation.py:387",
+     .core = {.since = 17},
+     .reads = {K::is_hybrid_model, K::hybrid_layer_pattern, K::hybrid_override_pattern,
+               K::virtual_pipeline_model_parallel_size, K::pipeline_model_parallel_size},
+     .when =
+         [](F f) {
+           return !f.container() && IsHybridModel(f) && HasVirtualStages(f) &&
+                  !absl::StrContains(f.text(K::hybrid_layer_pattern), '|');
+         },
+     .needs =
+         "virtual pipeline stages of Mamba and attention layers are the | of their pattern, which this has none of",
      .fix = NoVirtualStages},
     {.id = "build.bridge-hybrid-no-virtual-stages",
      .area = "pipeline",
