@@ -65,7 +65,13 @@ ExchangeWork ExchangeOf(const Candidate& plan, const GpuRates& rates, double tok
   work.permutes_before = plan.dispatcher == Dispatcher::kAllToAll || plan.dispatcher == Dispatcher::kAllGather;
   work.kernels = work.permutes_before ? 12 : plan.dispatcher == Dispatcher::kDeepEp ? 9 : 5;
   work.preprocess_kernels = work.permutes_before ? 5 : 2;
-  if (ep * q <= 1) return work;
+  if (ep * q <= 1) {
+    // Nothing is sent, but the rows are written and read back all the same: by kernels of its own, as below.
+    if (plan.dispatcher == Dispatcher::kHybridEp || plan.dispatcher == Dispatcher::kNcclEp) {
+      work.permute_bytes += work.unpermute_bytes;
+    }
+    return work;
+  }
 
   const auto at = static_cast<size_t>(plan.dispatcher);
   const double inside_ranks = std::max(1.0, std::min(ep, std::floor(rates.domain_gpus / q)));

@@ -104,6 +104,16 @@ TEST(ForecastStep, OverlapHidesExchangeOverTheNetwork) {
   EXPECT_LT(EffectOf(off, on).change, 0);
 }
 
+// Whichever dispatcher it is: each row is written once for each of its experts, and read back.
+TEST(ForecastStep, ExpertsOnOneRankMoveTheirRowsAllTheSame) {
+  Case c("qwen3-30b-a3b", "h100", 16);
+  const auto fwd_bytes_us = [&](Dispatcher dispatcher) {
+    c.plan.dispatcher = dispatcher;
+    return ModulesOf(c.work.kinds[0], 0, c.work, c.plan, c.rates).fwd.memory;
+  };
+  EXPECT_NEAR(fwd_bytes_us(Dispatcher::kHybridEp), fwd_bytes_us(Dispatcher::kAllToAll), 1e-6);
+}
+
 // Both of a layer's modules, 8,192 tokens, 4,096 values and 4 streams on GB200: 395 us (ai-dynamo/aiconfigurator).
 TEST(ForecastStep, HyperConnectionsMoveEveryResidualStream) {
   Case c("deepseek-v4-flash", "gb200", 128);

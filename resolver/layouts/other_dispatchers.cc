@@ -19,6 +19,8 @@ bool RegainsTensorOverlap(Dispatcher dispatcher, const ResolvedPlan& plan, const
 
 std::vector<Dispatcher> OtherDispatchers(const NormalizedIntent& intent, const ResolvedPlan& plan, Dispatcher own) {
   const Decision* const decision = FindDecision(plan.decided.decisions, K::moe_token_dispatcher_type);
+  // As the planner has it: no tokens leave the GPU, so that there is no exchange to choose.
+  if (plan.decided.config.Get(K::expert_model_parallel_size).integer() <= 1) return {};
   std::vector<Dispatcher> others = {Dispatcher::kAllToAll, Dispatcher::kDeepEp, Dispatcher::kHybridEp};
   std::erase(others, own);
   if (own == Dispatcher::kDeepEp &&
