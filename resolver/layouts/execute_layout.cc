@@ -139,9 +139,7 @@ absl::Status TakeFaster(const NormalizedIntent& intent, const EvidenceSnapshot& 
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<ResolvedPlan> ExecuteLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
+absl::StatusOr<ResolvedPlan> Executed(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
   absl::StatusOr<ResolvedPlan> plan = Resolve(intent, evidence);
   if (plan.ok() && !NothingToWeigh(*plan)) {
     absl::Status status = TakeFaster(intent, evidence, &*plan);
@@ -149,6 +147,21 @@ absl::StatusOr<ResolvedPlan> ExecuteLayout(const NormalizedIntent& intent, const
     if (!status.ok()) plan = std::move(status);
   }
   return plan;  // the one return: the plan is made where the caller has it
+}
+
+}  // namespace
+
+absl::StatusOr<ResolvedPlan> ExecuteLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
+  absl::StatusOr<ResolvedPlan> plan = Executed(intent, evidence);
+  if (plan.ok() && RecomputeWithinOverlapIsOpen(intent, *plan)) {
+    absl::StatusOr<ResolvedPlan> within = Executed(WithOverlap(intent), evidence);
+    if (within.ok()) {
+      TakeWithinOverlap(*std::move(within), &*plan);
+    } else {
+      plan = std::move(within);
+    }
+  }
+  return plan;
 }
 
 }  // namespace flightplan

@@ -229,7 +229,7 @@ absl::StatusOr<ResolvedPlan> Resolved(const NormalizedIntent& intent, const Evid
   absl::StatusOr<ResolvedPlan> plan = Searched(intent, evidence);
   if (!plan.ok() || !VirtualStagesAreOpen(intent) || !RecomputeWithinOverlapIsOpen(intent, *plan)) return plan;
   FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan within, Searched(WithOverlap(intent), evidence));
-  TakeWithinOverlap(std::move(within), /*room=*/0, &*plan);
+  TakeWithinOverlap(std::move(within), &*plan);
   return plan;
 }
 

@@ -9,6 +9,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/estimate/effect.h"
 #include "resolver/estimate/estimate.h"
+#include "resolver/layouts/plan_cautions.h"
 #include "resolver/pipeline/resolve.h"
 #include "resolver/plan/stack.h"
 
@@ -247,21 +248,6 @@ absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSna
   return taken;
 }
 
-// Until nothing changes: what goes with a choice, such as the optimizer that offload asks for, moves the next one.
-// Leaves `search` as PrepareExecutions makes it of the plan.
-absl::Status WeighSpace(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
-                        ExecutionSearch* search, ResolvedPlan* plan) {
-  std::vector<Knob> weighed;
-  for (int round = 0; round < kMostRounds && !StaysPlain(*plan); ++round) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(const bool changed, WeighOnce(intent, evidence, room, &weighed, search, plan));
-    if (changed) continue;
-    search->question.execution = search->all;
-    return absl::OkStatus();
-  }
-  PrepareExecutions(*plan, room, search);
-  return absl::OkStatus();
-}
-
 // The knobs in which the candidate is executed otherwise than the plan, apart from `knob` itself.
 GivenKnobs ChangesBeside(Knob knob, const Candidate& candidate, const ResolvedPlan& plan) {
   const Config& config = plan.decided.config;
@@ -289,10 +275,14 @@ NormalizedIntent WithOverlap(NormalizedIntent intent) {
   return intent;
 }
 
-bool TakeWithinOverlap(ResolvedPlan&& tried, double room, ResolvedPlan* plan) {
+bool TakeWithinOverlap(ResolvedPlan&& tried, ResolvedPlan* plan) {
   constexpr Knob kOverlap = K::overlap_moe_expert_parallel_comm;
-  const double errors = NeedsAb(*plan, kOverlap) ? kErrorsOfAnAb : 0;
-  if (!BetterExecuted(*plan, tried, room, errors)) return false;
+  if (tried.step == nullptr || !Launchable(tried)) return false;
+  if (Launchable(*plan)) {
+    const double errors = NeedsAb(*plan, kOverlap) ? kErrorsOfAnAb : 0;
+    if (RankedUs(tried) >= RankedUs(*plan) * (1 - kAsFast / 2)) return false;
+    if (errors > 0 && !Gains(plan->step->step, tried.step->step, errors)) return false;
+  }
   TakeExecution({{kOverlap, Value(true)}}, std::move(tried), plan);
   return true;
 }
@@ -315,16 +305,17 @@ bool MakeRoomForPair(const ResolvedPlan& plan, AbSuggestion* ab) {
   return true;
 }
 
+// Until nothing changes: what goes with a choice, such as the optimizer that offload asks for, moves the next one.
 absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                              ExecutionSearch* search, ResolvedPlan* plan) {
-  FLIGHTPLAN_RETURN_IF_ERROR(WeighSpace(intent, evidence, room, search, plan));
-  if (!RecomputeWithinOverlapIsOpen(intent, *plan)) return absl::OkStatus();
-  const NormalizedIntent asked = WithOverlap(intent);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(asked, evidence));
-  if (NothingToWeigh(tried)) return absl::OkStatus();
-  ExecutionSearch within;
-  FLIGHTPLAN_RETURN_IF_ERROR(WeighSpace(asked, evidence, room, &within, &tried));
-  if (TakeWithinOverlap(std::move(tried), within.Room(), plan)) PrepareExecutions(*plan, room, search);
+  std::vector<Knob> weighed;
+  for (int round = 0; round < kMostRounds && !StaysPlain(*plan); ++round) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const bool changed, WeighOnce(intent, evidence, room, &weighed, search, plan));
+    if (changed) continue;
+    search->question.execution = search->all;
+    return absl::OkStatus();
+  }
+  PrepareExecutions(*plan, room, search);
   return absl::OkStatus();
 }
 

@@ -67,8 +67,8 @@ double ExecutionLimitUs(const ResolvedPlan& plan, double worth = kAsFast, double
 // Takes `tried`, which is the question with these knobs given, in the plan's place, and tells them as decided.
 void TakeExecution(const GivenKnobs& given, ResolvedPlan&& tried, ResolvedPlan* plan);
 
-// Takes what is better in the plan's place, apart from another dispatcher: of the space, and beside it the EP overlap
-// with the recompute that the decisions make of it. Leaves `search` as PrepareExecutions makes it of the plan.
+// Takes what is better in the plan's place, apart from another dispatcher. Leaves `search` as PrepareExecutions makes
+// it of the plan.
 absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                              ExecutionSearch* search, ResolvedPlan* plan);
 
@@ -77,8 +77,8 @@ absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnaps
 // question with the overlap as the caller's word. Whether it has to be.
 bool RecomputeWithinOverlapIsOpen(const NormalizedIntent& intent, const ResolvedPlan& plan);
 NormalizedIntent WithOverlap(NormalizedIntent intent);
-// Takes `tried`, the answer to it, where it is better; whether it was. `room`: as BetterExecuted takes it.
-bool TakeWithinOverlap(ResolvedPlan&& tried, double room, ResolvedPlan* plan);
+// Takes `tried`, the answer to it, where it ranks before the plan; whether it does.
+bool TakeWithinOverlap(ResolvedPlan&& tried, ResolvedPlan* plan);
 
 // Gives the other side of an A/B of the EP overlap or of the graphs the recompute and offload that make room for it;
 // false: nothing does.
