@@ -175,6 +175,20 @@ std::vector<Graphs> GraphsOf(const Asked& q) {
   return graphs;
 }
 
+// What LoongForge computes again within its overlap schedule, in the order in which the decisions do
+// (decide/recompute), and beside it what costs next to nothing. Without the tensors that may then wait on the host.
+void AddWithinOverlap(const Asked& q, unsigned never, std::vector<Recompute>* sets) {
+  const unsigned cheap = kDropLayernorm | (q.shape.is_mla() ? unsigned{kDropMlaUpProj} : 0U);
+  constexpr unsigned kSteps[] = {kDropOverlapExperts, unsigned{kDropOverlapExperts} | kDropOverlapAttention,
+                                 kDropWithinOverlap};
+  for (const unsigned within : kSteps) {
+    const unsigned contained = ((within & kDropOverlapAttention) != 0 ? unsigned{kDropMlaUpProj} : 0U) |
+                               ((within & kDropOverlapPostAttention) != 0 ? unsigned{kDropLayernorm} : 0U);
+    const unsigned modules = within | (cheap & ~contained & ~never);
+    sets->push_back({RecomputeMode::kSelective, static_cast<uint16_t>(modules)});
+  }
+}
+
 std::vector<Recompute> RecomputesOf(const Asked& q) {
   std::vector<Recompute> sets = RecomputeSets(q.shape);
   const unsigned never = decide::NeverRecomputedInFp8(q.config, q.intent.env) |
@@ -192,7 +206,9 @@ std::vector<Recompute> RecomputesOf(const Asked& q) {
       if (!full && (set.modules & kDropMlaUpProj) == 0) set.max_pp = 1;
     }
   }
-  // The decisions' own way, which no set of modules that every stack has comes to.
+  const bool paired = StackOf(q.intent.env).fork && q.f.moe && q.Has(K::overlap_moe_expert_parallel_comm);
+  if (paired && !q.Pinned(K::recompute_granularity)) AddWithinOverlap(q, never, &sets);
+  // The decisions' own way, which may be another set.
   if (!q.Pinned(K::recompute_granularity) && (q.base.recompute_modules & kDropWithinOverlap) != 0) {
     sets.push_back({q.base.recompute, q.base.recompute_modules});
   }

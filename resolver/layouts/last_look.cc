@@ -30,12 +30,19 @@ constexpr size_t kMostTried = 6;
 
 double LimitUs(const ResolvedPlan& plan) { return RankedUs(plan) * (1 - kWorthTaking); }
 
-// Whether memory is short: the plan leaves no room, or pays for it with more than what costs next to nothing to compute
-// again.
+// Off by an estimate alone, which is of the room that it takes.
+bool OverlapIsLeftOut(const ResolvedPlan& plan) {
+  const Decision* const overlap = FindDecision(plan.decided.decisions, K::overlap_moe_expert_parallel_comm);
+  return overlap != nullptr && overlap->basis == Basis::kEstimate && !overlap->needs_ab && !overlap->value.truthy();
+}
+
+// Whether memory is short: the plan leaves no room, or pays for it with the EP overlap, or with more than what costs
+// next to nothing to compute again.
 bool IsShort(const ResolvedPlan& plan) {
   const Candidate own = CandidateOf(plan);
   if (LeavesNoRoom(plan) || own.optimizer_offload > 0) return true;
   if (own.recompute == RecomputeMode::kNone) return false;
+  if (OverlapIsLeftOut(plan)) return true;
   // Beside experts a dense MLP is that of a few layers.
   const unsigned cheap = kDropMlaUpProj | kDropLight | (plan.intent.model.is_moe() ? unsigned{kDropMlp} : 0U);
   return own.recompute != RecomputeMode::kSelective || (own.recompute_modules & ~cheap) != 0;

@@ -266,8 +266,10 @@ bool RecomputeWithinOverlapIsOpen(const NormalizedIntent& intent, const Resolved
   if (PinOf(intent, kOverlap).has_value() || PinOf(intent, K::recompute_granularity).has_value()) return false;
   const Candidate own = CandidateOf(plan);
   const bool roomy = Launchable(plan) && own.recompute == RecomputeMode::kNone && own.optimizer_offload == 0;
-  return own.ep > 1 && !roomy && (own.recompute_modules & kDropWithinOverlap) == 0 && !Settled(plan, kOverlap) &&
-         !Plainest(plan);
+  // With the overlap by their own choice the decisions have made that recompute of it.
+  const Decision* const overlap = FindDecision(plan.decided.decisions, kOverlap);
+  const bool decided = own.ep_overlap && overlap != nullptr && overlap->rule_id != kExecutionDecision;
+  return own.ep > 1 && !roomy && !decided && !Settled(plan, kOverlap) && !Plainest(plan);
 }
 
 NormalizedIntent WithOverlap(NormalizedIntent intent) {

@@ -72,6 +72,8 @@ constexpr KnownQuestion kKnownQuestions[] = {
     {"deepseek-v2", "a100-sxm-80gb", 1024, 8192, 4096, "megatron-bridge", 4, 8, 0, 4, v1::STAGE_PRODUCTION, true},
     {"kimi-k2", "a800-sxm-80gb", 256, 4096, 2048, "loongforge", 2, 4, 8, 64, v1::STAGE_PRODUCTION, true},
     {"dbrx", "gb200-nvl72", 2048, 16384, 2048, "loongforge", 1, 1, 0, 16, v1::STAGE_PRODUCTION, false},
+    {"kimi-linear-48b-a3b", "h100-sxm", 1024, 16384, 2048, "loongforge", 1, 2, 4, 32, v1::STAGE_PRODUCTION, false},
+    {"qwen3-vl-30b-a3b", "h800-sxm", 128, 16384, 1024, "megatron-lm", 2, 4, 2, 16, v1::STAGE_TUNE, false},
     {"grok-1", "b300-sxm", 256, 4096, 256, "megatron-bridge", 8, 8, 0, 1, v1::STAGE_PRODUCTION, true},
 };
 
