@@ -244,6 +244,27 @@ TEST(OpenLayout, SaysWhyItHasNoAnswer) {
   }
 }
 
+// Sizes that no search can name before the other errors are mended are no error of their own.
+TEST(OpenLayout, IsNoErrorBesideOneOfAGivenSize) {
+  v1::ResolveConfigRequest request = QwenOnSixteen();
+  request.mutable_layout()->set_tensor_model_parallel_size(3);
+  const v1::ResolveConfigResponse refused = Resolved(request);
+  EXPECT_EQ(refused.outcome(), v1::OUTCOME_INFEASIBLE);
+  EXPECT_EQ(CountOf(refused.findings(), "layout.open"), 0);
+}
+
+// A plan with fewer virtual stages stands for one as fast, unless it ranks behind: the one that it stood for was then
+// in no list.
+TEST(OpenLayout, FindsWhatAPlanThatRanksBehindItWouldStandFor) {
+  v1::ResolveConfigRequest request = Training("dbrx", "gb200-nvl72", 128, 16384, 1024);
+  request.mutable_target()->set_framework("primus");
+  request.mutable_software()->set_te_version("2.12.0");
+  SetSizes({.tp = 4, .pp = 8, .ep = 1}, &request);
+  const double pinned_us = StepUs(Resolved(request));
+  request.mutable_layout()->clear_tensor_model_parallel_size();
+  EXPECT_LE(StepUs(Resolved(request)), 1.01 * pinned_us);
+}
+
 // Why nothing was searched is the value that cannot be, not that model and GPU are strangers.
 TEST(OpenLayout, SaysWhatKeepsTheModelFromBeingCounted) {
   v1::ResolveConfigRequest request = QwenOnSixteen();

@@ -70,6 +70,11 @@ absl::StatusOr<ResolvedPlan> NoneFound(NormalizedIntent intent, const EvidenceSn
                                        absl::string_view needs) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(
       ResolvedPlan plan, Unsearched(std::move(intent), evidence, WhyNot("layout.none-found", std::move(seen), needs)));
+  if (!ErrorsBesideMemory(plan).empty()) {
+    // One fault: no sizes are to be named before the other errors are mended.
+    std::erase_if(plan.run.findings, [](const Finding& finding) { return finding.rule_id == "layout.open"; });
+    return plan;
+  }
   for (Finding& finding : plan.run.findings) {
     if (finding.rule_id != "layout.open") continue;
     finding.fixes.clear();

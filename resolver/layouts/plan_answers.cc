@@ -231,7 +231,7 @@ void Rank(const LayoutSearch& search, PlanAnswers* answers) {
   };
   // One plan stands for those of its mapping that a forecast cannot tell from it.
   std::vector<PlanAnswer>& kept = answers->plans;
-  std::vector<double> best_us;  // of what each kept plan stands for
+  std::vector<double> best_us, ranked_us;  // of what each kept plan stands for
   std::vector<std::vector<PlanAnswer>> variants;
   for (PlanAnswer& plan : plans) {
     size_t i = 0;
@@ -242,13 +242,15 @@ void Rank(const LayoutSearch& search, PlanAnswers* answers) {
     while (i < kept.size() && !alike(kept[i])) ++i;
     if (i == kept.size()) {
       best_us.push_back(plan.plan.step_us());
+      ranked_us.push_back(plan.RankedUs());
       kept.push_back(std::move(plan));
       variants.emplace_back();
       continue;
     }
     ++answers->alike;
+    // With what nobody publishes it would take the place behind others, and the kept one's with it.
     const bool simpler = plan.sizes.vpp < kept[i].sizes.vpp && plan.plan.step_us() < best_us[i] * (1 + kSame) &&
-                         memory(plan) <= memory(kept[i]);
+                         plan.RankedUs() < ranked_us[i] * (1 + kSame) && memory(plan) <= memory(kept[i]);
     if (simpler) std::swap(plan, kept[i]);
     variants[i].push_back(std::move(plan));
   }

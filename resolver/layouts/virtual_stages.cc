@@ -100,7 +100,27 @@ std::vector<FoundPlan> VirtualStageSearch::Before(double limit_us, double room) 
   question.room = room;
   question.limit = limit_us;
   question.caution->memory = MemoryCaution(room);
-  return Search(question).plans;
+  const std::vector<Exchange>& all = search_.question.execution.exchanges;
+  std::vector<FoundPlan> found;
+  // What the decisions leave out beside a flex dispatcher comes with the others.
+  for (const bool flex : {false, true}) {
+    std::vector<Exchange>& some = question.execution.exchanges;
+    some.clear();
+    std::copy_if(all.begin(), all.end(), std::back_inserter(some),
+                 [flex](const Exchange& exchange) { return IsFlex(exchange.dispatcher) == flex; });
+    if (some.empty()) continue;
+    if (!flex && regained_tp_overlap_) {
+      question.base = [this](const LayoutSizes& sizes) {
+        Candidate c = search_.question.base(sizes);
+        c.tp_overlap = true;
+        return c;
+      };
+    } else {
+      question.base = search_.question.base;
+    }
+    for (FoundPlan& plan : Search(question).plans) found.push_back(std::move(plan));
+  }
+  return found;
 }
 
 // Gives the question what goes with the plan's execution; the plan's candidate. `dear`: as ExecutionsOf takes it.
@@ -124,6 +144,7 @@ Candidate VirtualStageSearch::PrepareAsIn(const ResolvedPlan& plan, bool dear) {
       return c;
     };
   }
+  regained_tp_overlap_ = as.tp_overlap && !IsFlex(as.dispatcher);
   return as;
 }
 

@@ -47,6 +47,7 @@ class VirtualStageSearch {
   std::vector<Exchange> exchanges_;  // all that are open
   std::vector<Recompute> recomputes_;
   std::function<Candidate(const LayoutSizes&)> base_;
+  bool regained_tp_overlap_ = false;  // of the plan at hand, by its dispatcher
 };
 
 }  // namespace flightplan

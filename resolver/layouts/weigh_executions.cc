@@ -36,13 +36,13 @@ constexpr double kMarginOfACandidate = 4.0 / 3;
 // By how much, of the step, two ways to work out one forecast may differ.
 constexpr double kRounding = 1e-9;
 
-// A bring-up stays as it was decided. Not where its decisions were short of room, and a rule's own fix made it: the
-// forecast knows dearer and cheaper ways.
+// A bring-up stays as it was decided. Not where its decisions were short of room, and paid dearly for it or had a
+// rule's own fix make it: the forecast knows dearer and cheaper ways.
 bool StaysPlain(const ResolvedPlan& plan) {
   const Decision* const recompute = FindDecision(plan.decided.decisions, K::recompute_granularity);
   const bool by_rule = recompute != nullptr && recompute->basis == Basis::kRule && recompute->value.text() == "full" &&
                        plan.decided.config.origin(K::recompute_granularity) == Origin::kDecided;
-  return Plainest(plan) && Launchable(plan) && !by_rule;
+  return Plainest(plan) && Launchable(plan) && !by_rule && !PaysDearlyForRoom(CandidateOf(plan));
 }
 
 // Faster by more than `errors` half-widths of the difference, and than `worth` of the step; or nearly so.

@@ -74,6 +74,8 @@ constexpr KnownQuestion kKnownQuestions[] = {
     {"dbrx", "gb200-nvl72", 2048, 16384, 2048, "loongforge", 1, 1, 0, 16, v1::STAGE_PRODUCTION, false},
     {"kimi-linear-48b-a3b", "h100-sxm", 1024, 16384, 2048, "loongforge", 1, 2, 4, 32, v1::STAGE_PRODUCTION, false},
     {"qwen3-vl-30b-a3b", "h800-sxm", 128, 16384, 1024, "megatron-lm", 2, 4, 2, 16, v1::STAGE_TUNE, false},
+    {"qwen3.5-35b-a3b", "a800-sxm-80gb", 32, 4096, 64, "megatron-lm", 8, 2, 0, 8, v1::STAGE_PRODUCTION, false},
+    {"glm-4.5", "h100-sxm", 32, 8192, 256, "loongforge", 8, 4, 1, 8, v1::STAGE_BRING_UP, false},
     {"grok-1", "b300-sxm", 256, 4096, 256, "megatron-bridge", 8, 8, 0, 1, v1::STAGE_PRODUCTION, true},
 };
 
