@@ -193,6 +193,8 @@ TEST(NextStep, IsAnotherPipelineWhereTheStagesWereGiven) {
   v1::ResolveConfigRequest open = request;
   open.mutable_layout()->clear_virtual_pipeline_model_parallel_size();
   EXPECT_FALSE(Holds(NextSteps(open), kPipeline));
+  v1::ResolveConfigRequest searched = Training("qwen3-30b-a3b", "h100-sxm", 12, 4096, 96);  // which lays the stages out
+  EXPECT_FALSE(Holds(NextSteps(searched), kPipeline));
   request.mutable_workload()->set_global_batch_size(8192);  // no bubble
   EXPECT_FALSE(Holds(NextSteps(request), kPipeline));
 }

@@ -96,6 +96,29 @@ TEST(OfferedFixes, NoneBuildsAnotherModel) {
   }
 }
 
+// Two values for one knob cannot both be followed: of 16 ranks and of 128 experts 16 is a divisor.
+TEST(OfferedFixes, TwoErrorsOfOneKnobHaveOneFix) {
+  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 128);
+  SetSizes({.tp = 1, .pp = 1, .ep = 256}, &request);
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  for (const char* id : {"mesh.expert-world-divisible", "mlm.experts-divisible-ep"}) {
+    const v1::Finding* const error = FindFinding(answer.findings(), id);
+    ASSERT_NE(error, nullptr) << id;
+    ASSERT_GT(error->fixes_size(), 0) << id;
+    ASSERT_EQ(error->fixes(0).knobs_size(), 1) << id;
+    EXPECT_EQ(error->fixes(0).knobs(0).value().int_value(), 16) << id;
+  }
+}
+
+// The launch stops at its grid: no batch was held against replicas that there are not.
+TEST(OfferedFixes, AGridThatDoesNotDivideIsNoFaultOfTheBatch) {
+  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 128);
+  SetSizes({.tp = 3, .pp = 1, .ep = 8}, &request);
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  EXPECT_NE(FindFinding(answer.findings(), "mlm.world-divisible"), nullptr);
+  EXPECT_EQ(FindFinding(answer.findings(), "mlm.gbs-divisible"), nullptr);
+}
+
 TEST(OfferedFixes, OffersNoExpertSizeToADenseModel) {
   v1::ResolveConfigRequest request = Training("qwen3-8b", "h100-sxm", 8, 4096, 64);
   SetSizes({.tp = 3, .pp = 1}, &request);

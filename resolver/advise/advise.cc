@@ -19,15 +19,15 @@ namespace {
 // By the caller, not by a search for what was left open.
 bool StagesGiven(const ResolvedPlan& plan) {
   const NormalizedIntent& intent = plan.intent;
-  const bool chosen = std::any_of(plan.chosen.begin(), plan.chosen.end(), [](const Assignment& size) {
-    return size.knob == Knob::virtual_pipeline_model_parallel_size;
-  });
-  return (intent.layout.virtual_pipeline_model_parallel_size.has_value() && !chosen) ||
-         intent.layout.pipeline_model_parallel_layout.has_value() ||
-         std::any_of(intent.pins.begin(), intent.pins.end(), [](const auto& pin) {
-           return pin.first == Knob::virtual_pipeline_model_parallel_size ||
-                  pin.first == Knob::pipeline_model_parallel_layout;
-         });
+  const auto chosen = [&](Knob knob) {
+    return std::any_of(plan.chosen.begin(), plan.chosen.end(),
+                       [knob](const Assignment& size) { return size.knob == knob; });
+  };
+  constexpr Knob kStages = Knob::virtual_pipeline_model_parallel_size, kSplit = Knob::pipeline_model_parallel_layout;
+  return (intent.layout.virtual_pipeline_model_parallel_size.has_value() && !chosen(kStages)) ||
+         (intent.layout.pipeline_model_parallel_layout.has_value() && !chosen(kSplit)) ||
+         std::any_of(intent.pins.begin(), intent.pins.end(),
+                     [](const auto& pin) { return pin.first == kStages || pin.first == kSplit; });
 }
 
 // The variables that the other run of a pair exports: the plan's, with what is decided of them otherwise beside the

@@ -262,7 +262,8 @@ Finding MakeAssumption(const Rule& rule, const Facts& facts, Assumption assumpti
   finding.fixes.clear();
   const Environment& env = facts.env();
   const bool known = (!env.te_stated && env.te.has_value()) || (!env.torch_stated && env.torch.has_value());
-  const absl::string_view says = assumption == Assumption::kOfImage ? "version not given: that of the stack's own image"
+  const absl::string_view says = assumption == Assumption::kOfImage
+                                     ? "version not given: that of the stack's own image, new enough"
                                  : known ? "version not given: too old in the stack's own image"
                                          : "version not given: taken as new enough";
   if (assumption == Assumption::kNewEnough && known) finding.severity = Severity::kWarning;

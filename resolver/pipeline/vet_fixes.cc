@@ -240,8 +240,8 @@ std::optional<FixOutcome> AskShortest(const FixTrial& trial, const Finding& find
   return trial.ask(*patch);
 }
 
-// Drops the fixes that do not hold, and says what those that do cost or free.
-void VetOther(const FixTrial& trial, Finding* finding) {
+// Drops the fixes that do not hold, and says what those that do cost or free. Returns those that do.
+std::vector<Ranked> VetOther(const FixTrial& trial, Finding* finding) {
   std::vector<Ranked> held, tight;
   for (Patch& patch : finding->fixes) {
     std::optional<FixOutcome> after = AskShortest(trial, *finding, &patch);
@@ -261,7 +261,38 @@ void VetOther(const FixTrial& trial, Finding* finding) {
     SayChanges(trial, held, finding);
   }
   finding->fixes.clear();
-  for (Ranked& fix : held) finding->fixes.push_back(std::move(fix.patch));
+  for (const Ranked& fix : held) finding->fixes.push_back(fix.patch);
+  return held;
+}
+
+// An error with what its first fix comes to.
+struct MendedError {
+  Finding* finding;
+  Ranked first;
+};
+
+bool OfTheSame(const Patch& a, const Patch& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Assignment& one, const Assignment& other) {
+    return one.env_var == other.env_var && one.knob == other.knob;
+  });
+}
+
+// Two values for one knob cannot both be followed: where one of them mends both errors, both have that one first.
+void ShareFixes(const FixOutcome& now, std::vector<MendedError>* errors) {
+  for (MendedError& error : *errors) {
+    for (const MendedError& other : *errors) {
+      if (&other == &error || other.first.patch == error.first.patch) continue;
+      if (!OfTheSame(other.first.patch, error.first.patch)) continue;
+      if (!IsBetter(now, other.first.outcome, error.finding->rule_id)) continue;
+      const bool both_do = IsBetter(now, error.first.outcome, other.finding->rule_id);
+      if (both_do && &error < &other) continue;
+      std::vector<Patch>& fixes = error.finding->fixes;
+      std::erase(fixes, other.first.patch);
+      fixes.insert(fixes.begin(), other.first.patch);
+      fixes.erase(fixes.begin() + 1);  // what it had first
+      error.first = other.first;
+    }
+  }
 }
 
 }  // namespace
@@ -294,14 +325,17 @@ bool SaysStep(const FixOutcome& outcome) {
 std::optional<MemoryFix> VetFixes(const FixTrial& trial, std::vector<Finding>* findings) {
   const std::optional<Value> legal_modules = LegalModules(*findings);  // before the loop takes fixes away
   std::optional<MemoryFix> of_memory;
+  std::vector<MendedError> errors;
   for (Finding& finding : *findings) {
     if (finding.fixes.empty()) continue;
     if (IsMemory(finding.rule_id)) {
       of_memory = FixMemory(trial, legal_modules, &finding);
       continue;
     }
-    VetOther(trial, &finding);
+    std::vector<Ranked> held = VetOther(trial, &finding);
+    if (finding.severity == Severity::kError && !held.empty()) errors.push_back({&finding, std::move(held.front())});
   }
+  ShareFixes(trial.now, &errors);
   return of_memory;
 }
 

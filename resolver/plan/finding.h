@@ -23,6 +23,7 @@ struct Assignment {
   Knob knob{};
   std::string env_var;
   Value value;
+  bool operator==(const Assignment&) const = default;
 };
 // All assignments of a patch belong together; applying them removes the finding.
 using Patch = std::vector<Assignment>;

@@ -86,7 +86,8 @@ const Rule kRules[] = {
            const Facts& f = e.facts();
            const std::optional<int64_t> world = WorldSize(f);
            const std::optional<int64_t> size = DenseSize(f);
-           if (world.has_value() && size.has_value() && *size != 0)
+           // Where it does not come out even, mlm.world-divisible has stopped the launch: no batch is held against it.
+           if (world.has_value() && size.has_value() && *size != 0 && Divisible(*world, *size))
              e.env().data_parallel_size = FloorDiv(*world, *size);
          }},
     {.id = "mlm.hier-cp-product",
