@@ -5,6 +5,21 @@
 namespace flightplan {
 namespace {
 
+using K = Knob;
+using F = const Facts&;
+
+constexpr absl::string_view kConnections = "CUDA_DEVICE_MAX_CONNECTIONS";
+
+// Megatron-LM's command line refuses this; nothing in Bridge does. Blackwell orders kernels without the single queue.
+bool ManyQueues(F f) {
+  const absl::string_view connections = f.var(kConnections);
+  return !connections.empty() && connections != "1" && f.env().cc_major > 0 && f.env().cc_major < 10;
+}
+// What asks for several queues, or was measured to gain more by them than tensor parallelism loses.
+bool WantsManyQueues(F f) {
+  return f.on(K::use_megatron_fsdp) || f.on(K::use_torch_fsdp2) || f.on(K::overlap_moe_expert_parallel_comm);
+}
+
 const Rule kRules[] = {
     {.id = "env.vars-setdefault",
      .area = "env",
@@ -19,6 +34,21 @@ const Rule kRules[] = {
              if (!e.facts().var_set(name)) e.SetVar(name, value);
            }
          }},
+    {.id = "bridge-env.tensor-overlap-queues",
+     .area = "env",
+     .kind = Kind::kWarning,
+     .at = {Phase::kAdvice, 210},
+     .source = "Megatron-LM:megatron/training/arguments.py:1477",
+     .reads = {K::tensor_model_parallel_size, K::context_parallel_size},
+     .reads_env = {kConnections, "gpu"},
+     .when =
+         [](F f) {
+           const bool parallel = f.num(K::tensor_model_parallel_size) > 1 || f.num(K::context_parallel_size) > 1;
+           return parallel && ManyQueues(f) && !WantsManyQueues(f);
+         },
+     .needs = "before Blackwell only CUDA_DEVICE_MAX_CONNECTIONS=1 starts the exchanges of tensor and context "
+              "parallelism before the GEMMs that hide them; the forecast here counts them as hidden",
+     .fixes = {{{.value = "1", .env_var = kConnections}}}},
 };
 
 }  // namespace

@@ -212,12 +212,13 @@ const Rule kRules[] = {
      .area = "field-report",
      .kind = Kind::kWarning,
      .at = {Phase::kAdvice, 202},
-     .source = "NVIDIA/Megatron-LM#2180, #2719",
+     .source = "NVIDIA/Megatron-LM#6311 (64 H100, EP 16), #2180, #2719",
      .reads = {K::overlap_moe_expert_parallel_comm},
      .reads_env = {kConnections},
      .when = [](F f) { return f.on(K::overlap_moe_expert_parallel_comm) && OneConnection(f); },
-     .needs = "with one connection the all-to-all waits for the kernels before it and hides little, where the forecast "
-              "here counts the overlap that 32 was measured to give",
+     .needs =
+         "with one connection the all-to-all waits for the kernels before it: the overlap was measured to gain 3.7 % "
+         "so and 7.8 % with 32, which is what the forecast here counts",
      .fixes = {{{.value = "32", .env_var = kConnections}}}},
     {.id = "field.deepep-between-blackwell-nodes",
      .area = "field-report",
