@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "resolver/derive/placement.h"
 #include "resolver/plan/stack.h"
 
@@ -236,9 +235,6 @@ void ReadOverlapAndGraphs(const Config& config, const Environment& env, Candidat
     }
     return {};
   };
-  int connections = 0;
-  if (absl::SimpleAtoi(var("CUDA_DEVICE_MAX_CONNECTIONS"), &connections))
-    c->max_connections = static_cast<uint16_t>(std::clamp(connections, 0, 32));
   for (const char* name : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
     const absl::string_view text = var(name);
     if (absl::StrContains(text, "expandable_segments:True")) c->expandable_segments = true;
@@ -262,6 +258,9 @@ void ReadModules(const Config& config, Candidate* c) {
   if (Has(config, K::cp_comm_type, "a2a")) c->cp_comm = CpComm::kAllToAll;
   if (Has(config, K::cp_comm_type, "a2a+p2p")) c->cp_comm = CpComm::kAllToAllP2p;
   if (Has(config, K::cp_comm_type, "all_gather")) c->cp_comm = CpComm::kAllGather;
+  if (const Value::List& levels = config.Get(K::hierarchical_context_parallel_sizes).list(); !levels.empty()) {
+    c->cp_inside = static_cast<uint16_t>(std::clamp<int64_t>(levels[0].integer(), 0, 65'535));
+  }
   c->grad_accumulation_fusion = on(K::gradient_accumulation_fusion);
   c->bias_activation_fusion = on(K::bias_activation_fusion) || on(K::bias_swiglu_fusion) || on(K::bias_gelu_fusion);
   c->rope_fusion = on(K::apply_rope_fusion);

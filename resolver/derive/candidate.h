@@ -140,10 +140,10 @@ struct Candidate {
   bool fp32_logits = false;
   AttentionBackend attention = AttentionBackend::kAuto;
   CpComm cp_comm = CpComm::kP2p;
+  uint16_t cp_inside = 0;  // ranks of an all-to-all of a2a+p2p; 0: not said
   bool grad_accumulation_fusion = true;
   bool bias_activation_fusion = true, rope_fusion = true, masked_softmax_fusion = true;
   bool manual_gc = false;
-  uint16_t max_connections = 0;      // CUDA_DEVICE_MAX_CONNECTIONS; 0: not set
   bool expandable_segments = false;  // PYTORCH_CUDA_ALLOC_CONF
   bool transformer_engine = true;
   bool fused_grouped_mlp = false;         // use_transformer_engine_op_fuser: experts as one fused operator

@@ -12,6 +12,7 @@ namespace {
 // alone. The measured coefficients are rows of step_rates.yaml.
 
 // ---- attention
+constexpr double kRingReach = 2.0 / 3;  // harmonic mean of half a rank's keys and all of them
 constexpr double kWindowTile = 128;     // tokens that a window's kernel computes more than it asks for
 constexpr double kHeadSize = 128;       // that the rates are of
 constexpr double kAttentionBack = 2.5;  // five products for two
@@ -138,10 +139,13 @@ void ModuleTimer::AddSoftmax(const AttentionWork& work, Module* module) const {
   const double blocks =
       work.heads / t_ * static_cast<double>(plan_.micro_batch_size) * seq / kAttentionBlockTokens / plan_.cp;
   const double gain = plan_.fp8_attention ? 1 / k_.attention_fp8 : 1.0;
+  // A kernel of the ring sees one rank's keys: all of them with half of its queries, or half of them with all.
+  const double ring = RingRanks();
+  const double reach = ring > 1 ? std::min(context, kRingReach * seq / ring) : context;
   const auto grown = [&](const AttentionCurve& curve) {
     const double wide = work.qk_size > kHeadSize ? curve.wide : 1.0;
     const double small = work.v_size < kHeadSize ? std::pow(kHeadSize / work.v_size, curve.small) : 1.0;
-    return wide * small * (1 + curve.sequence / (2 * context));
+    return wide * small * (1 + curve.sequence / (2 * reach));
   };
   module->fwd.attention = flops * rates_.attention_forward_us * gain * grown(rates_.attention_forward) *
                           (1 + k_.attention_half_work / blocks);

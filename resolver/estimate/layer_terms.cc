@@ -22,6 +22,10 @@ constexpr double kNormOfWeightBytes = 5 * kBf16Bytes, kScaleBytes = 2 * kBf16Byt
 constexpr double kMagnitudeKernels = 6, kMagnitudeKernelsBack = 3;
 // Share of the blocks' attention that context parallelism's transfers run beside.
 constexpr double kBesideAllGather = 0.3, kBesideRing = 0.8;
+// A further step of the ring. Transformer Engine's AttnFuncWithCPAndKVP2P launches six kernels in it, and eight
+// backward, but out of one function, where the host's time of a kernel (host_us) has a module around it: published
+// steps with context parallelism are met by one.
+constexpr double kRingKernels = 1;
 
 }  // namespace
 
@@ -176,27 +180,46 @@ double LayerTerms::OperandBytes() const {
   return kBf16Bytes;
 }
 
+double LayerTerms::RingRanks() const {
+  switch (plan_.cp_comm) {
+    case CpComm::kAllToAll:
+    case CpComm::kAllGather:
+      return 1;
+    case CpComm::kAllToAllP2p:
+      return plan_.cp / RanksInside();
+    case CpComm::kP2p:
+      return plan_.cp;
+  }
+  return 1;
+}
+
 void LayerTerms::AddContextParallel(const AttentionWork& work, Module* module) const {
   const double cp = plan_.cp, sizes = work.qk_size + work.v_size;
   const double keys = kBf16Bytes * tokens_ * work.groups * sizes / t_;
   const double queries = kBf16Bytes * tokens_ * work.heads * sizes / t_;
-  const double inside = std::clamp(std::floor(rates_.domain_gpus / t_), 1.0, cp);
-  double spread = 1, ring = cp;  // ranks of the all-to-all and of the ring
-  if (plan_.cp_comm == CpComm::kAllToAll) spread = cp, ring = 1;
-  if (plan_.cp_comm == CpComm::kAllToAllP2p) spread = inside, ring = cp / inside;
+  double spread = 1;  // ranks of the all-to-all
+  if (plan_.cp_comm == CpComm::kAllToAll) spread = cp;
+  if (plan_.cp_comm == CpComm::kAllToAllP2p) spread = RanksInside();
+  const bool gather = plan_.cp_comm == CpComm::kAllGather;
+  const double passed = cp / spread - 1;  // by the ring or the gather
   const double first = 2 * k_.collective_latency_us;
   const double exchange = spread > 1 ? first + (keys + queries) * (spread - 1) / spread * LinkUs(t_ * spread) : 0;
-  const double passing = keys / spread * (ring - 1) * LinkUs(t_ * cp);
+  const double bytes_us = keys / spread * passed * LinkUs(t_ * cp);
+  // Every step of a ring waits for its own keys, however few they are.
+  const double steps = std::max(0.0, RingRanks() - 1);
+  const double hops_us = steps * (t_ * cp <= rates_.domain_gpus ? k_.ring_hop_us : k_.collective_latency_us);
   const auto add = [&](double times, Load* load) {
-    const double beside = plan_.cp_comm == CpComm::kAllGather ? kBesideAllGather : kBesideRing;
-    const double left = std::max(0.0, times * passing - beside * load->attention);
-    const double exposed = exchange + (ring > 1 ? first + left : 0);
+    const double passing = times * bytes_us + hops_us;
+    const double left = std::max(0.0, passing - (gather ? kBesideAllGather : kBesideRing) * load->attention);
+    const double exposed = exchange + (passed > 0 ? first + left : 0);
     load->transfer += exposed;
     load->context += exposed;
-    load->hidden_context += times * passing - left;
+    load->hidden_context += passing - left;
   };
   add(1, &module->fwd);
   add(2, &module->bwd);
+  module->fwd.kernels += steps * kRingKernels;
+  module->bwd.kernels += steps * kRingKernels;
 }
 
 void LayerTerms::AddScanExchange(const AttentionWork& work, Module* module) const {

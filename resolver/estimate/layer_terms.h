@@ -62,6 +62,8 @@ class LayerTerms {
   // once there and once back, before and after the kernel. Both: all-to-all inside the NVLink domain, the ring between
   // domains.
   void AddContextParallel(const AttentionWork& work, Module* module) const;
+  // Ranks that keys and values pass one by one, each with kernels of its own; 1: none.
+  double RingRanks() const;
   // A scan's state runs along the whole sequence, so its ranks exchange the sequence for heads, and back.
   void AddScanExchange(const AttentionWork& work, Module* module) const;
 
@@ -84,6 +86,11 @@ class LayerTerms {
 
  private:
   double OperandBytes() const;
+  // Of one all-to-all, as far as heads and groups divide by them; not said: those of the NVLink domain.
+  double RanksInside() const {
+    const double most = plan_.cp_inside > 0 ? plan_.cp_inside : std::floor(rates_.domain_gpus / t_);
+    return std::clamp(most, 1.0, static_cast<double>(plan_.cp));
+  }
   double LinkUs(double span) const {
     return span <= rates_.domain_gpus ? rates_.collective_nvlink_us : rates_.collective_network_us;
   }

@@ -207,6 +207,43 @@ TEST(ForecastStep, LatentAttentionOverNodesWantsTheAllToAllInside) {
   EXPECT_EQ(c.Forecast().parts.tensor_parallel, 0);
 }
 
+// Sixty-four ranks of 64 tokens each, in one NVLink domain: the bytes of a step take a quarter of a microsecond, its
+// transfer fifteen.
+TEST(ForecastStep, AStepOfTheRingCostsWhateverItCarries) {
+  Case c("qwen3-30b-a3b", "gb200", 64);
+  c.plan.ep = 8;
+  c.plan.cp = 64;
+  c.plan.global_batch_size = 1;
+  const StepForecast ring = c.Forecast();
+  constexpr double kLayers = 48, kPasses = 2, kSteps = 63;
+  EXPECT_GT(ring.parts.context_parallel + ring.hidden.context_parallel, kLayers * kPasses * kSteps * 14);
+  c.plan.cp_comm = CpComm::kAllGather;  // of as many bytes
+  const StepForecast gathered = c.Forecast();
+  EXPECT_GT(ring.parts.context_parallel, 3 * gathered.parts.context_parallel);
+}
+
+// A kernel of a long ring sees few keys, and its rate is that of a short sequence.
+TEST(ForecastStep, KernelsOfALongRingAreSlow) {
+  Case c("qwen3-30b-a3b", "gb200", 64);
+  c.plan.ep = 8;
+  c.plan.cp = 64;
+  c.plan.micro_batch_size = c.plan.global_batch_size = 64;
+  const double ring = c.Forecast().parts.attention;
+  c.plan.cp_comm = CpComm::kAllGather;  // which has all keys at hand
+  EXPECT_GT(ring, 2 * c.Forecast().parts.attention);
+}
+
+// Four groups of keys divide by four ranks: rings of sixteen, not of the eight that the domain would leave.
+TEST(ForecastStep, RingsAreAsLongAsTheAllToAllLeavesThem) {
+  Case c("qwen3-30b-a3b", "h100", 64);
+  c.plan.ep = 8;
+  c.plan.cp = 64;
+  c.plan.cp_comm = CpComm::kAllToAllP2p;
+  const double by_domain = c.Forecast().parts.context_parallel;
+  c.plan.cp_inside = 4;
+  EXPECT_GT(c.Forecast().parts.context_parallel, 1.5 * by_domain);
+}
+
 // Of a Mamba layer five tensors go out and one comes back: more than the keys and values of few attention layers.
 TEST(ForecastStep, AScanExchangesTheSequenceForHeads) {
   Case c("nemotron-h-8b", "h100", 64);

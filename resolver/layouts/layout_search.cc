@@ -178,7 +178,10 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   q.base = [s, domain, cp_comm_is_open](const LayoutSizes& sizes) {
     Candidate base = s->bases[BaseIndex(s->given, sizes)];
     if (sizes.cp > 1 && cp_comm_is_open) {
-      base.cp_comm = ContextExchangeOf(s->shape, sizes.tp, sizes.cp, s->question.layout.seq_length, domain).type;
+      const ContextExchange exchange =
+          ContextExchangeOf(s->shape, sizes.tp, sizes.cp, s->question.layout.seq_length, domain);
+      base.cp_comm = exchange.type;
+      base.cp_inside = exchange.type == CpComm::kAllToAllP2p ? static_cast<uint16_t>(exchange.inside) : 0;
     }
     return base;
   };
