@@ -44,6 +44,25 @@ TEST(MemoryFix, IsTheCheapestThatHolds) {
   EXPECT_EQ(fixed.estimate().fit(), v1::FIT_VERDICT_FITS);
 }
 
+// Two copies of MXFP8 parameters do not fit, one does.
+TEST(MemoryFix, GathersMxfp8ParametersWhereTheirCopiesDoNotFit) {
+  v1::ResolveConfigRequest request = Training("mixtral-8x22b", "gb300-nvl72", 256, 4096, 2048);
+  request.mutable_workload()->set_precision("mxfp8");
+  SetSizes({.tp = 1, .pp = 2, .ep = 2}, &request);
+  request.mutable_layout()->set_context_parallel_size(1);
+  request.mutable_layout()->set_micro_batch_size(2);
+  const v1::ResolveConfigResponse response = Resolved(request);
+  ASSERT_EQ(response.estimate().fit(), v1::FIT_VERDICT_DOES_NOT_FIT);
+  const v1::Finding* const lacks = FindFinding(response.findings(), "fit.static-memory");
+  ASSERT_NE(lacks, nullptr);
+  ASSERT_GT(lacks->fixes_size(), 0);
+  EXPECT_EQ(lacks->fixes(0).knobs(0).name(), "fp8_param_gather");
+  Apply(lacks->fixes(0), &request);
+  const v1::ResolveConfigResponse fixed = Resolved(request);
+  EXPECT_TRUE(fixed.will_run());
+  EXPECT_NE(fixed.estimate().fit(), v1::FIT_VERDICT_DOES_NOT_FIT);
+}
+
 // Marginal: 70 B on eight GPUs whose host is near.
 v1::ResolveConfigRequest TightQuestion() {
   v1::ResolveConfigRequest request = Training("llama-3.1-70b", "gb200-nvl72", 8, 8192, 64);

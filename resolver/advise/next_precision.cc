@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "resolver/derive/fp8_recipes.h"
+#include "resolver/derive/mxfp8_parameters.h"
 
 namespace flightplan {
 namespace {
@@ -31,12 +32,8 @@ bool Spoken(const Config& config, Knob knob) {
 
 KnobChanges ChangesTo(const Fp8Recipe& recipe, const Config& config) {
   KnobChanges changes = {{K::fp8, Value(recipe.format)}, {K::fp8_recipe, Value(recipe.name)}};
-  // A second copy of the parameters is what upstream warns of. Where they do not travel beside the compute, releases
-  // before 0.18 give NaN.
-  const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
-  const bool travels = on(K::overlap_grad_reduce) && on(K::overlap_param_gather) && !on(K::use_megatron_fsdp);
-  if (recipe.name == "mxfp8" && travels && !Spoken(config, K::fp8_param_gather) &&
-      !Spoken(config, K::reuse_grad_buf_for_mxfp8_param_ag)) {
+  // A second copy of the parameters is what upstream warns of.
+  if (recipe.name == "mxfp8" && MayGatherMxfp8(config)) {
     changes.emplace_back(K::fp8_param_gather, Value(true));
     changes.emplace_back(K::reuse_grad_buf_for_mxfp8_param_ag, Value(true));
   }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "resolver/derive/candidate.h"
+#include "resolver/derive/mxfp8_parameters.h"
 
 namespace flightplan {
 namespace {
@@ -138,6 +139,13 @@ void AddOptimizerOffload(const Config& c, std::vector<Patch>* out) {
   }
 }
 
+// One copy of the parameters instead of two. Core 0.18 may save stale weights so (field.mxfp8-gather-before-save).
+void AddParameterGather(const Config& c, std::vector<Patch>* out) {
+  const bool mxfp8 = c.Get(K::fp8).truthy() && c.Get(K::fp8_recipe).text() == "mxfp8";
+  if (!mxfp8 || c.Get(K::fp8_param_gather).truthy() || !MayGatherMxfp8(c) || c.Get(K::save).truthy()) return;
+  out->push_back({Set(K::fp8_param_gather, Value(true)), Set(K::reuse_grad_buf_for_mxfp8_param_ag, Value(true))});
+}
+
 void AddExecution(const Config& c, std::vector<Patch>* out) {
   const bool full = c.Get(K::recompute_granularity).text() == "full";
   const bool overlap = c.Get(K::overlap_moe_expert_parallel_comm).truthy();
@@ -150,6 +158,7 @@ void AddExecution(const Config& c, std::vector<Patch>* out) {
   if (const int64_t batch = SizeIn(c, K::micro_batch_size); batch % 2 == 0) {
     out->push_back({Set(K::micro_batch_size, Value(batch / 2))});
   }
+  AddParameterGather(c, out);
   AddActivationOffload(c, out);
   AddOptimizerOffload(c, out);
 }
