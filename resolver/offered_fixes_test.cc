@@ -62,6 +62,20 @@ TEST(OfferedFixes, AFixThatLacksMemoryComesWithRoomForIt) {
   }
 }
 
+// No word of FP8 beside the precision: --precision bf16 is the whole fix.
+TEST(OfferedFixes, WithoutFp8NothingOfItIsLeftToTakeBack) {
+  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "a100-sxm-80gb", 64, 4096, 512);
+  request.mutable_workload()->set_precision("fp8_block");
+  const v1::ResolveConfigResponse response = Resolved(request);
+  const v1::Finding* const old = FindFinding(response.findings(), "gpu-gate.fp8-needs-ada");
+  ASSERT_NE(old, nullptr);
+  ASSERT_EQ(old->fixes_size(), 1);
+  EXPECT_EQ(old->fixes(0).knobs_size(), 1) << old->fixes(0).ShortDebugString();
+  EXPECT_EQ(old->fixes(0).knobs(0).name(), "fp8");
+  request.mutable_workload()->set_precision("bf16");
+  EXPECT_TRUE(Resolved(request).will_run());
+}
+
 // A fix takes back no choice of ours that goes with the rest of it: --unset of a knob that nobody set.
 TEST(OfferedFixes, AFixHasNoMoreWordsThanHold) {
   v1::ResolveConfigRequest request = Training("minimax-m2.5", "h200-sxm", 64, 4096, 512);

@@ -120,6 +120,8 @@ Spelling FlagSpelling(const Entries& config) {
   }
   const auto spell = [said = std::move(said)](const std::string& knob, const v1::KnobValue& value) {
     if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) {
+      // No plan trains in FP8 or FP4 on its own account: what was not said knob by knob, --precision has said.
+      if ((knob == "fp8" || knob == "fp4") && said.count(knob) == 0) return std::string("--precision bf16");
       return said.count(knob) > 0 ? NoneOver(knob) : absl::StrCat("--unset ", knob);
     }
     for (const auto& [name, flag] : kFlags) {

@@ -166,6 +166,7 @@ TEST(Pins, AFixOfNoneIsReadAsNoneBehindTheWordsOfTheQuestion) {
   }
   const Spelling spelling = FlagSpelling(answer.config());
   EXPECT_EQ(spelling.knob("recompute_method", {}), "--unset recompute_method");
+  EXPECT_EQ(spelling.knob("fp8", {}), "--precision bf16");  // nobody else asks for it
   std::vector<std::string> words = {
       "--set", "recompute_granularity=selective", "--pp", "2", "--vpp", "2", "--pipeline-layout", "Et|t|t|tL"};
   for (const v1::ConfigEntry& entry : answer.config()) {

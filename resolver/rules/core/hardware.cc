@@ -45,6 +45,14 @@ const Fp8Recipe* RecipeOfRelease(F f) {
   return recipe == nullptr || recipe->te.empty() ? nullptr : recipe;
 }
 
+Patch WithoutFp8(F f) {
+  Patch patch = {Assign(K::fp8, Value())};
+  for (const K of_fp8 : {K::fp8_param, K::fp8_param_gather}) {
+    if (f.on(of_fp8)) patch.push_back(Assign(of_fp8, false));
+  }
+  return patch;
+}
+
 // One scale a tensor, with the newest way to find it that the installed Transformer Engine has; else no FP8.
 std::vector<Patch> RecipeOfInstalled(F f) {
   std::vector<Patch> patches;
@@ -57,7 +65,7 @@ std::vector<Patch> RecipeOfInstalled(F f) {
     }
     patches.push_back(std::move(patch));
   }
-  patches.push_back({Assign(K::fp8, Value()), Assign(K::fp8_param, false), Assign(K::fp8_param_gather, false)});
+  patches.push_back(WithoutFp8(f));
   return patches;
 }
 
@@ -78,7 +86,7 @@ const Rule kRules[] = {
      .reads_env = {"gpu"},
      .when = [](F f) { return f.on(K::fp8) && OlderThan(f, 8, 9); },
      .needs = "FP8 needs a GPU of compute capability 8.9 or later; train in bf16 here",
-     .fixes = {{{K::fp8, kUnset}, {K::fp8_param, false}, {K::fp8_param_gather, false}}}},
+     .fix = [](F f) { return std::vector<Patch>{WithoutFp8(f)}; }},
     {.id = "gpu-gate.mxfp8-needs-blackwell",
      .area = "gpu-gate",
      .at = {Phase::kHardware, 101},
