@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/text.h"
+#include "resolver/base/integers.h"
 #include "resolver/base/nearest.h"
 
 namespace flightplan::cli {
@@ -40,6 +41,12 @@ absl::Status Misplaced(absl::string_view name, const absl::Status& status) {
 
 absl::Status Wants(absl::string_view what, absl::string_view text) {
   return absl::InvalidArgumentError(absl::StrCat("wants ", what, ", not ", Quoted(text)));
+}
+
+absl::Status WantsNumber(absl::string_view what, absl::string_view text) {
+  const std::string digits = InDigits(text);
+  return absl::InvalidArgumentError(
+      absl::StrCat(Wants(what, text).message(), digits.empty() ? "" : absl::StrCat("; did you mean ", digits, "?")));
 }
 
 constexpr int kTitleWidth = 10;
@@ -162,7 +169,7 @@ Flag::Setter ToInteger(std::optional<int64_t>* target, int64_t least) {
   return {[target, least](absl::string_view text) {
             int64_t value = 0;
             if (!absl::SimpleAtoi(text, &value) || value < least) {
-              return Wants(absl::StrCat("an integer of at least ", least), text);
+              return WantsNumber(absl::StrCat("an integer of at least ", least), text);
             }
             *target = value;
             return absl::OkStatus();

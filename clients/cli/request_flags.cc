@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cli/name_lists.h"
@@ -45,6 +46,21 @@ Flag::Setter ToPin(std::vector<std::string>* pins, bool set) {
           },
           {.list = set ? kKnobSettings : kKnobNames},
           ValueType::kList};
+}
+
+// Trainers call fine-tuning a stage, too.
+Flag::Setter StageSetter(ResolveOptions* o) {
+  Flag::Setter setter = ToChoice(&o->stage, WordsOf(kStages));
+  setter.take = [take = std::move(setter.take)](absl::string_view text) {
+    absl::Status status = take(text);
+    const std::string word = absl::AsciiStrToLower(text);
+    absl::string_view said;
+    if (absl::StrContains(word, "tun") || word == "sft") said = "--set sft=true";
+    if (word == "peft" || absl::StrContains(word, "lora")) said = "--target megatron-bridge --set peft.scheme=lora";
+    if (status.ok() || said.empty()) return status;
+    return absl::InvalidArgumentError(absl::StrCat(status.message(), "; did you mean ", said, "?"));
+  };
+  return setter;
 }
 
 FlagGroup LayoutFlags(ResolveOptions* o) {
@@ -125,7 +141,7 @@ std::vector<FlagGroup> ResolveFlags(ResolveOptions* o) {
         {"--gbs", "N", "samples per step (default 8 a GPU)", SaysKnob(o, Knob::global_batch_size, ToInteger(&o->gbs))},
         {"--precision", "P", "bf16 (default), fp16, fp8_cs, fp8_block, fp8_ds, mxfp8, nvfp4",
          ToText(&o->precision, KnownWords(PrecisionNames()))},
-        {"--stage", "S", "bring-up, tune, production (default)", ToChoice(&o->stage, WordsOf(kStages))},
+        {"--stage", "S", "bring-up, tune, production (default)", StageSetter(o)},
         {"--objective", "O", "training (default), benchmark", ToChoice(&o->objective, WordsOf(kObjectives))},
         {"--iterations", "N", "", SaysKnob(o, Knob::train_iters, ToInteger(&o->iterations))}}},
   };

@@ -2,6 +2,11 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
 namespace flightplan {
 namespace {
 
@@ -29,6 +34,21 @@ std::optional<int64_t> NextSmallerFit(int64_t number, int64_t others, int64_t cu
     if (product.has_value() && Divisible(number, *product)) return value;
   }
   return std::nullopt;
+}
+
+std::string InDigits(absl::string_view text) {
+  const std::string plain = absl::StrReplaceAll(text, {{",", ""}, {"_", ""}});
+  absl::string_view digits = plain;
+  int64_t binary = 1, decimal = 1, number = 0;
+  if (absl::EndsWithIgnoreCase(digits, "k")) binary = int64_t{1} << 10, decimal = 1'000;
+  if (absl::EndsWithIgnoreCase(digits, "m")) binary = int64_t{1} << 20, decimal = 1'000'000;
+  if (binary > 1) digits.remove_suffix(1);
+  constexpr int64_t kMost = int64_t{1} << 40;
+  if (plain == digits && plain.size() == text.size()) return "";
+  if (!absl::SimpleAtoi(digits, &number) || number < 1 || number > kMost) return "";
+  const std::string meant = absl::StrCat(number * binary);
+  const bool power = (number & (number - 1)) == 0;
+  return binary == 1 || power ? meant : absl::StrCat(meant, " or ", number * decimal);
 }
 
 }  // namespace flightplan

@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
 
 namespace flightplan {
 
@@ -42,5 +45,9 @@ std::optional<int64_t> Product(std::initializer_list<int64_t> factors);
 std::optional<int64_t> NextMultiple(int64_t number, int64_t unit);
 // The largest value below `current`, at least 1, for which number % (others * value) == 0; nothing when there is none.
 std::optional<int64_t> NextSmallerFit(int64_t number, int64_t others, int64_t current);
+
+// The number in digits that a shorthand stands for ("128k", "4,096"); empty: none. Sizes of training are powers of two,
+// so that a k is 1024; of another number both readings are named. Nothing is taken for the other in silence.
+std::string InDigits(absl::string_view text);
 
 }  // namespace flightplan

@@ -26,6 +26,18 @@ TEST(Arithmetic, ProductNoticesOverflow) {
   EXPECT_EQ(Product({1'000'000'000'000, 1'000'000'000}), std::nullopt);
 }
 
+TEST(InDigits, NamesWhatAShorthandStandsFor) {
+  EXPECT_EQ(InDigits("128k"), "131072");
+  EXPECT_EQ(InDigits("4K"), "4096");
+  EXPECT_EQ(InDigits("1M"), "1048576");
+  EXPECT_EQ(InDigits("10k"), "10240 or 10000");  // either is common
+  EXPECT_EQ(InDigits("8,192"), "8192");
+  EXPECT_EQ(InDigits("8_192"), "8192");
+  for (const char* other : {"", "k", "many", "4096", "-4k", "0k", "1.5k", "4kk", "9999999999999999k", "16m8"}) {
+    EXPECT_EQ(InDigits(other), "") << other;
+  }
+}
+
 TEST(Arithmetic, NextMultipleIsPositiveAndFits) {
   EXPECT_EQ(NextMultiple(8, 4), 8);
   EXPECT_EQ(NextMultiple(9, 4), 12);

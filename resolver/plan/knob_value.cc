@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/integers.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/utf8.h"
 
@@ -87,6 +88,12 @@ absl::Status Wrong(Knob knob, const Value& value, absl::string_view wanted) {
   return absl::InvalidArgumentError(absl::StrCat(Name(knob), " must be ", wanted, ", not ", Preview(value)));
 }
 
+absl::Status WrongInteger(Knob knob, absl::string_view text) {
+  const std::string digits = InDigits(text);
+  return absl::InvalidArgumentError(absl::StrCat(Wrong(knob, Value(text), TypeText(ValueType::kInt)).message(),
+                                                 digits.empty() ? "" : absl::StrCat("; did you mean ", digits, "?")));
+}
+
 bool IsChoice(absl::string_view choices, absl::string_view text) {
   for (absl::string_view choice : absl::StrSplit(choices, '|')) {
     if (choice == text) return true;
@@ -119,6 +126,7 @@ absl::StatusOr<Value> ParseScalar(Knob knob, ValueType type, absl::string_view t
     const bool wants_real = type == ValueType::kFloat || type == ValueType::kFloatList || type == ValueType::kAny;
     if (wants_real && absl::SimpleAtod(text, &real) && std::isfinite(real)) return Value(real);
     if (type == ValueType::kAny && (lower == "true" || lower == "false")) return Value(lower == "true");
+    if (type == ValueType::kInt) return WrongInteger(knob, text);
     if (type != ValueType::kFreq && type != ValueType::kAny) return Wrong(knob, Value(text), TypeText(type));
   }
   return Value(text);
