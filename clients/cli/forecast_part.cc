@@ -64,8 +64,7 @@ std::string DeviceLines(const v1::StageMemory& stage, const v1::Estimate& estima
   if (!stage.has_allocated_bytes()) return "";
   std::string shown = absl::StrCat("allocated ", GibRange(stage.allocated_bytes()));
   // What runs out of memory is seen by nobody: a device shows no less than what is allocated on it.
-  const bool seen = stage.has_device_bytes() && estimate.fit() != v1::FIT_VERDICT_DOES_NOT_FIT &&
-                    stage.device_bytes().value() >= stage.allocated_bytes().value();
+  const bool seen = stage.has_device_bytes() && estimate.fit() != v1::FIT_VERDICT_DOES_NOT_FIT;
   if (seen) absl::StrAppend(&shown, ", nvidia-smi will show ", GibRange(stage.device_bytes()));
   std::string out = Line("", shown, terminal);
   // The free part of the bar is more than that leaves.

@@ -84,7 +84,9 @@ void PutStage(int field, const StageForecast& stage, int last_rank, WireWriter* 
     PutRange(M::kTotalBytesFieldNumber, stage.total.value, stage.total.low, stage.total.high, w);
     w->Int(M::kLastStageIndexFieldNumber, last_rank);
     PutRange(M::kAllocatedBytesFieldNumber, stage.allocated.value, stage.allocated.low, stage.allocated.high, w);
-    PutRange(M::kDeviceBytesFieldNumber, stage.device.value, stage.device.low, stage.device.high, w);
+    if (stage.device.value > 0) {
+      PutRange(M::kDeviceBytesFieldNumber, stage.device.value, stage.device.low, stage.device.high, w);
+    }
   });
 }
 

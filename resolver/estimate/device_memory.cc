@@ -37,6 +37,8 @@ Band DeviceBand(const StageForecast& stage, const Candidate& candidate, bool exp
   const auto part = [&](MemoryPart name) { return stage.bytes[name]; };
   const Coefficient& share = CachedShare(candidate, experts);
   const double allocated = stage.allocated.value, context = part(MemoryPart::kContext);
+  // What asks for more than there is ends before anything could be read off, whatever else is not counted here.
+  if (capacity > 0 && allocated > capacity) return {};
   const double used = part(MemoryPart::kCommunicators) * m::kCommunicatorUsedBytes.value / m::kCommunicatorBytes.value;
   const double graphs = part(MemoryPart::kGraphs), dispatch = part(MemoryPart::kDispatch);
   Band band;

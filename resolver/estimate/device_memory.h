@@ -12,7 +12,7 @@ namespace flightplan {
 const Coefficient& CachedShare(const Candidate& candidate, bool experts);
 
 // `stage`: with `allocated` and `total`. `capacity`: bytes a process can have; 0: not known. The band ends there, and
-// is below `total` nowhere else.
+// is below `total` nowhere else. Nothing, where more is allocated than that: such a run ends before it is looked at.
 Band DeviceBand(const StageForecast& stage, const Candidate& candidate, bool experts, double capacity);
 
 }  // namespace flightplan

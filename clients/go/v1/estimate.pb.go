@@ -290,7 +290,8 @@ type StageMemory struct {
 	// Of them what PyTorch counts (max_memory_allocated), with its band, in bytes.
 	AllocatedBytes *Range `protobuf:"bytes,5,opt,name=allocated_bytes,json=allocatedBytes,proto3" json:"allocated_bytes,omitempty"`
 	// What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-	// that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+	// that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+	// field.
 	DeviceBytes *Range `protobuf:"bytes,6,opt,name=device_bytes,json=deviceBytes,proto3" json:"device_bytes,omitempty"`
 }
 

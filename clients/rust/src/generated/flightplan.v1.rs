@@ -1283,7 +1283,8 @@ pub struct StageMemory {
     #[prost(message, optional, tag = "5")]
     pub allocated_bytes: ::core::option::Option<Range>,
     /// What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-    /// that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+    /// that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+    /// field.
     #[prost(message, optional, tag = "6")]
     pub device_bytes: ::core::option::Option<Range>,
 }

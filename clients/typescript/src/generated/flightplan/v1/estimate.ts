@@ -77,7 +77,8 @@ export interface StageMemory {
     | undefined;
   /**
    * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-   * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+   * that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+   * field.
    */
   deviceBytes: Range | undefined;
 }

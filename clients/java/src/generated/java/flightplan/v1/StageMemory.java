@@ -223,7 +223,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-   * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+   * that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+   * field.
    * </pre>
    *
    * <code>.flightplan.v1.Range device_bytes = 6;</code>
@@ -236,7 +237,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-   * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+   * that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+   * field.
    * </pre>
    *
    * <code>.flightplan.v1.Range device_bytes = 6;</code>
@@ -249,7 +251,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-   * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+   * that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+   * field.
    * </pre>
    *
    * <code>.flightplan.v1.Range device_bytes = 6;</code>
@@ -1514,7 +1517,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+     * field.
      * </pre>
      *
      * <code>.flightplan.v1.Range device_bytes = 6;</code>
@@ -1526,7 +1530,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+     * field.
      * </pre>
      *
      * <code>.flightplan.v1.Range device_bytes = 6;</code>
@@ -1542,7 +1547,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+     * field.
      * </pre>
      *
      * <code>.flightplan.v1.Range device_bytes = 6;</code>
@@ -1563,7 +1569,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+     * field.
      * </pre>
      *
      * <code>.flightplan.v1.Range device_bytes = 6;</code>
@@ -1582,7 +1589,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+     * field.
      * </pre>
      *
      * <code>.flightplan.v1.Range device_bytes = 6;</code>
@@ -1606,7 +1614,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+     * field.
      * </pre>
      *
      * <code>.flightplan.v1.Range device_bytes = 6;</code>
@@ -1624,7 +1633,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+     * field.
      * </pre>
      *
      * <code>.flightplan.v1.Range device_bytes = 6;</code>
@@ -1637,7 +1647,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+     * field.
      * </pre>
      *
      * <code>.flightplan.v1.Range device_bytes = 6;</code>
@@ -1653,7 +1664,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-     * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+     * that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+     * field.
      * </pre>
      *
      * <code>.flightplan.v1.Range device_bytes = 6;</code>

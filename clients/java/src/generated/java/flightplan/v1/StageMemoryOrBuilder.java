@@ -131,7 +131,8 @@ public interface StageMemoryOrBuilder extends
   /**
    * <pre>
    * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-   * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+   * that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+   * field.
    * </pre>
    *
    * <code>.flightplan.v1.Range device_bytes = 6;</code>
@@ -141,7 +142,8 @@ public interface StageMemoryOrBuilder extends
   /**
    * <pre>
    * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-   * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+   * that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+   * field.
    * </pre>
    *
    * <code>.flightplan.v1.Range device_bytes = 6;</code>
@@ -151,7 +153,8 @@ public interface StageMemoryOrBuilder extends
   /**
    * <pre>
    * What nvidia-smi shows of the process while it trains, with its band, in bytes: `total_bytes` and the freed blocks
-   * that the allocator keeps, at most what the GPU has. Unset: a server older than this field.
+   * that the allocator keeps, at most what the GPU has. Unset: more is allocated than that, or a server older than this
+   * field.
    * </pre>
    *
    * <code>.flightplan.v1.Range device_bytes = 6;</code>
