@@ -13,6 +13,7 @@
 namespace flightplan {
 namespace {
 
+using testing::Apply;
 using testing::FindFinding;
 using testing::Pin;
 using testing::Resolved;
@@ -59,6 +60,27 @@ TEST(OfferedFixes, AFixThatLacksMemoryComesWithRoomForIt) {
     const v1::ResolveConfigResponse fixed = Resolved(request);
     EXPECT_EQ(FindFinding(fixed.findings(), "ce-fusion.te-unstable"), nullptr) << stack;
     EXPECT_EQ(fixed.estimate().fit(), response.estimate().fit()) << stack;
+  }
+}
+
+// The plan of the fixed question has no room for graphs, which no word of the fix says.
+TEST(OfferedFixes, AFixSaysThatGraphsGoWithIt) {
+  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 128);
+  request.mutable_target()->set_framework("megatron-bridge");
+  SetSizes({.tp = 1, .pp = 1, .vpp = 1, .ep = 4}, &request);
+  request.mutable_layout()->set_context_parallel_size(1);
+  request.mutable_layout()->set_micro_batch_size(2);
+  Pin("peft.scheme", "lora", &request);
+  const v1::ResolveConfigResponse response = Resolved(request);
+  const v1::Finding* const unstable = FindFinding(response.findings(), "ce-fusion.te-unstable");
+  ASSERT_NE(unstable, nullptr);
+  ASSERT_EQ(unstable->fixes_size(), 1);
+  EXPECT_NE(unstable->needs().find(", and cuda_graph_impl=none"), std::string::npos) << unstable->needs();
+  Apply(unstable->fixes(0), &request);
+  const v1::ResolveConfigResponse fixed = Resolved(request);
+  for (const v1::ConfigEntry& entry : fixed.config()) {
+    if (entry.name() != "cuda_graph_impl") continue;
+    EXPECT_EQ(entry.value().string_value(), "none");
   }
 }
 

@@ -343,6 +343,14 @@ TEST(ResolveConfig, NamesNoOldGraphScopeWhereNothingIsCaptured) {
     EXPECT_EQ(CountOf(Resolved(request).findings(), "cuda-graph.full-deprecated"), 1)
         << stack << ", as the caller says";
   }
+  // The list of Bridge 0.4 still has the old knob's name.
+  v1::ResolveConfigRequest older = QwenOnSixteen();
+  older.mutable_target()->set_framework("megatron-bridge");
+  older.mutable_target()->set_version("0.4");
+  v1::KnobSetting* const pin = older.add_pinned_knobs();
+  pin->set_name("cuda_graph_impl");
+  pin->mutable_value()->set_string_value("none");
+  EXPECT_EQ(CountOf(Resolved(older).findings(), "cuda-graph.full-deprecated"), 0);
 }
 
 // A model's file of LoongForge says its sizes alone: what a launch leaves out has the class's default, so that the text

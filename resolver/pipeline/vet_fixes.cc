@@ -89,9 +89,16 @@ bool TakeRoomy(const FixTrial& trial, const Finding& finding, std::vector<Ranked
   return true;
 }
 
+// Whether a plan of ours takes other graphs with the fix than without: no word of the fix says so.
+bool ChangesGraphs(const FixOutcome& now, const FixOutcome& then) {
+  return !now.graphs.empty() && !then.graphs.empty() && now.graphs != then.graphs;
+}
+
 // "step +8 %, 69 -> 59 GiB"
 std::string Change(const FixOutcome& now, const FixOutcome& then) {
-  const std::string memory = absl::StrFormat("%.0f -> %.0f GiB", now.memory_bytes / kGib, then.memory_bytes / kGib);
+  const std::string memory =
+      absl::StrFormat("%.0f -> %.0f GiB%s", now.memory_bytes / kGib, then.memory_bytes / kGib,
+                      ChangesGraphs(now, then) ? absl::StrCat(", and cuda_graph_impl=", then.graphs) : "");
   if (now.step_us <= 0 || then.step_us <= 0) return absl::StrCat(memory, ", the step's change is not known");
   return absl::StrFormat("step %+.0f %%, %s", WholePercent(then.step_us / now.step_us - 1), memory);
 }
@@ -103,7 +110,7 @@ bool Differs(const FixOutcome& now, const FixOutcome& then) {
   constexpr double kStepRead = 0.005;
   if (!now.errors.empty()) return false;
   const bool step = now.step_us > 0 && then.step_us > 0 && std::abs(then.step_us / now.step_us - 1) >= kStepRead;
-  return step || std::abs(then.memory_bytes - now.memory_bytes) >= kMemoryRead;
+  return step || ChangesGraphs(now, then) || std::abs(then.memory_bytes - now.memory_bytes) >= kMemoryRead;
 }
 
 // Of a plan of ours: a fix that makes it faster, too, is one that no search looks at.

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,6 +23,8 @@ struct FixOutcome {
   FitVerdict fit = FitVerdict::kUnknown;
   double memory_bytes = 0;  // of the fullest GPU; 0: not known
   double step_us = 0;       // 0: not known
+  // A question's own choice of CUDA graphs (cuda_graph_impl), which is made anew with each fix. Empty: not ours.
+  std::string graphs;
 };
 FixOutcome OutcomeOf(const std::vector<Finding>& findings, const EstimatedPlan* estimate, double step_us);
 

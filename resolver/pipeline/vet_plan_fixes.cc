@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,10 @@ double ComparedUs(const ResolvedPlan& plan) {
   return plan.step != nullptr && plan.step->outlook.measured ? plan.step->step.us : plan.step_us();
 }
 
+std::string GraphsOf(const Config& config) {
+  return config.origin(K::cuda_graph_impl) == Origin::kDecided ? config.Get(K::cuda_graph_impl).ToText() : "";
+}
+
 // The other choice, for those who would rather have room for the worst.
 void NameRoomy(const std::optional<MemoryFix>& fix, ResolvedPlan* plan) {
   if (plan->roomy_text.empty()) return;
@@ -125,6 +130,7 @@ void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
   std::vector<Finding>& findings = plan->run.findings;
   FixTrial trial;
   trial.now = OutcomeOf(findings, &plan->estimate, ComparedUs(*plan));
+  trial.now.graphs = GraphsOf(plan->decided.config);
   DropRepeats(&findings);
   if (!OffersFixes(plan->intent.view, &findings)) return NameRoomy(std::nullopt, plan);
   trial.config = &plan->decided.config;
@@ -138,7 +144,9 @@ void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
     asked.known_stages = stages;
     const absl::StatusOr<ResolvedPlan> then = answer(std::move(asked));
     if (!then.ok()) return std::nullopt;
-    return OutcomeOf(then->run.findings, &then->estimate, ComparedUs(*then));
+    FixOutcome outcome = OutcomeOf(then->run.findings, &then->estimate, ComparedUs(*then));
+    outcome.graphs = GraphsOf(then->decided.config);
+    return outcome;
   };
   if (plan->step != nullptr) {
     trial.forecast = [&](const Patch& patch, FitVerdict than) { return ForecastOf(*plan, patch, than); };

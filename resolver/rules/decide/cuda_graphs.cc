@@ -109,12 +109,13 @@ void CapturedModules(Deliberation& d) {
 }
 
 // The class default of some releases, of which every launch warns though nothing is captured. Before 0.18 the list is a
-// text in some stacks, which an empty one would break.
+// text on command lines, which an empty one would break; a container's field is a list.
 void NoOldName(Deliberation& d) {
-  constexpr K kModules = K::cuda_graph_modules;
-  if (!d.known(kModules) || d.pinned(kModules) || !d.is(K::cuda_graph_impl, "none")) return;
-  if (!d.is(kModules, "full") && !d.has(kModules, "full")) return;
-  d.Follow(kModules, Value(Value::List{}), K::cuda_graph_impl, kRule,
+  const K modules = ModulesKnob(d);
+  if (modules == K::cuda_graph_scope && (!d.stack.container || GraphsOfCore15(d.intent.env))) return;
+  if (!d.known(modules) || d.pinned(modules) || !d.is(K::cuda_graph_impl, "none")) return;
+  if (!d.is(modules, "full") && !d.has(modules, "full")) return;
+  d.Follow(modules, Value(Value::List{}), K::cuda_graph_impl, kRule,
            "nothing is captured; the default of this release is an old name for the whole layer");
 }
 
