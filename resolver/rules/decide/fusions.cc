@@ -50,12 +50,15 @@ constexpr Row kRope[] = {
      .cites = {"Megatron-LM@d98e8a64dd megatron/core/transformer/transformer_config.py"}},
 };
 
-// Megatron-LM's command line refuses the TE kernel.
+// Megatron-LM's command line refuses the TE kernel. Bridge's recipes have it, and what fits in them fits by it, though
+// from Megatron-Core 0.18 on it is said to be unstable.
 void WriteGradientInPlace(Deliberation& d) {
   const Environment& env = d.intent.env;
-  if (StackOf(env).container && (!env.te_stated || env.te.has_value()) && d.on(K::cross_entropy_loss_fusion)) {
-    d.Follow(K::cross_entropy_fusion_impl, "te", K::cross_entropy_loss_fusion, kRule, "writes the gradient in place");
-  }
+  if (!StackOf(env).container || (env.te_stated && !env.te.has_value()) || !d.on(K::cross_entropy_loss_fusion)) return;
+  d.Follow(K::cross_entropy_fusion_impl, "te", K::cross_entropy_loss_fusion, kRule,
+           env.core_release < 18 ? "writes the gradient in place"
+                                 : "writes the gradient in place, as Bridge's recipes have it; upstream warns of it "
+                                   "(ce-fusion.te-unstable), and native takes more memory");
 }
 
 constexpr Row kCrossEntropy[] = {
