@@ -31,7 +31,7 @@ constexpr absl::string_view kTinyModel = R"(models:
 )";
 
 TEST(BuiltinCatalog, HoldsAllModelsAndSystems) {
-  EXPECT_EQ(Builtin().models().size(), 91U);
+  EXPECT_EQ(Builtin().models().size(), 97U);
   EXPECT_EQ(Builtin().gpus().size(), 14u);
   EXPECT_TRUE(Builtin().clusters().empty());
 }
@@ -93,7 +93,7 @@ TEST(CatalogOverlay, AddsAndReplacesEntries) {
        "clusters:\n  - {name: ours, gpu: h100, max_gpus: 512, te: \"2.9.0\", capabilities: [deepep]}\n"}};
   absl::StatusOr<Catalog> catalog = Catalog::WithOverlay(files);
   ASSERT_TRUE(catalog.ok()) << catalog.status();
-  EXPECT_EQ(catalog->models().size(), 92u);
+  EXPECT_EQ(catalog->models().size(), 98u);
   EXPECT_EQ(catalog->gpus().size(), 14u);
   EXPECT_EQ((*catalog->FindGpu("h100"))->nvlink_domain_gpus, 4);
   EXPECT_EQ((*catalog->FindCluster("ours"))->te, "2.9.0");

@@ -22,6 +22,7 @@
 #include "resolver/engine/engine.h"
 #include "resolver/judge/carried_words.h"
 #include "resolver/judge/launch_nodes.h"
+#include "resolver/judge/open_model.h"
 #include "resolver/judge/read_config.h"
 #include "resolver/judge/vet_config.h"
 #include "resolver/normalize/violations.h"
@@ -60,8 +61,9 @@ bool Has(const Side& side, Knob knob) { return side.config.origin(knob) != Origi
 
 class Conversion {
  public:
-  // `out`: outlives the conversion, which fills its launch and its lists.
-  Conversion(Side from, Side to, ConvertedConfig* out) : from_(std::move(from)), to_(std::move(to)), out_(*out) {}
+  // `known`, `out`: outlive the conversion, which fills the launch and the lists of `out`.
+  Conversion(Side from, Side to, const Knowledge& known, ConvertedConfig* out)
+      : from_(std::move(from)), to_(std::move(to)), known_(known), out_(*out) {}
 
   // What the source writes, under the target's names.
   void CarryOver(const std::vector<ParsedKnob>& written) {
@@ -103,7 +105,7 @@ class Conversion {
       const Knob knob = static_cast<Knob>(i);
       if (!latent && absl::string_view(Row(knob).group) == "mla") continue;  // of another class of configuration
       if (CanonicalKnob(knob) != knob || seen_.count(knob) > 0 || !Has(to_, knob) || to_.config.Given(knob)) continue;
-      if (source_defaults.origin(knob) == Origin::kAbsent) continue;
+      if (source_defaults.origin(knob) == Origin::kAbsent || LeftOpen(knob, from_.env, from_.config, known_)) continue;
       const Value& value = runs_here.Get(knob);
       // What one derives and the other leaves None, that works out from the same values when it needs it.
       const bool derived = SetByStack(here, "", knob) || SetByStack(there, "", knob);
@@ -143,6 +145,7 @@ class Conversion {
     const Config wanted = to_.config;
     to_.config = WriteForTarget(wanted, to_.env);
     out_.launch = Rendered(to_.config);
+    if (ModelLeftOpen(from_.env, from_.config, known_)) AskForSizes(to_.env, to_.config, &out_.launch);
     const Launch& launch = out_.launch;
     for (const Knob knob : launch.unspelled) lost_.insert(CanonicalKnob(knob));
     for (const std::vector<Move>* moves : {&moves_, &pinned_}) {
@@ -320,6 +323,7 @@ class Conversion {
 
   const Side from_;
   Side to_;
+  const Knowledge& known_;  // of the source
   ConvertedConfig& out_;
   std::set<Knob> seen_;
   std::vector<Move> moves_;
@@ -337,15 +341,16 @@ void AskForAssumedNodes(const Environment& env, Launch* launch) {
 }
 
 // The converted launch as a question of its own: the script, in which a person's part stands as a variable, and of a
-// container, whose script starts from a recipe that nobody knows here, the overrides.
-JudgeQuestion Converted(const ConvertQuestion& question, const Environment& to, const Launch& launch) {
+// container, whose script starts from a recipe that nobody knows here, the overrides. `open`: the model is the
+// recipe's.
+JudgeQuestion Converted(const ConvertQuestion& question, const Environment& to, const Launch& launch, bool open) {
   JudgeQuestion converted = question.source;
   converted.input = {};
   converted.stated.clear();
   converted.repair = false;
   if (StackOf(to).container) {
     converted.input.arguments = launch.argv;
-    converted.input.format = "bridge-overrides";
+    converted.input.format = open ? "bridge-recipe" : "bridge-overrides";
   } else {
     converted.input.form = ConfigInput::Form::kFile;
     converted.input.format = std::string(kShellFormat);
@@ -372,14 +377,15 @@ absl::StatusOr<ConvertedConfig> Convert(const ConvertQuestion& question) {
 
   ConvertedConfig out;
   out.source = Judge(*std::move(read));
-  Conversion conversion(std::move(from), std::move(to), &out);
+  Conversion conversion(std::move(from), std::move(to), reading.knowledge, &out);
   conversion.CarryOver(reading.parsed.knobs);
   conversion.PinDefaults();
   conversion.SayPositions();
   conversion.Render();
   if (nodes_assumed) AskForAssumedNodes(conversion.to().env, &out.launch);
   std::vector<ConvertedKnob> others = CarryOtherFlags(reading, conversion.from().env, conversion.to().env, &out.launch);
-  const JudgeQuestion converted = Converted(question, conversion.to().env, out.launch);
+  const bool open = ModelLeftOpen(conversion.from().env, conversion.from().config, reading.knowledge);
+  const JudgeQuestion converted = Converted(question, conversion.to().env, out.launch, open);
   FLIGHTPLAN_ASSIGN_OR_RETURN(ReadConfig written, Read(converted));
   conversion.Report(Run(written.config, written.env).config);
   std::move(others.begin(), others.end(), std::back_inserter(out.dropped));

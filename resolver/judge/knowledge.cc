@@ -208,6 +208,12 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
     knowledge.elsewhere = "in the recipe";
     knowledge.layout_elsewhere = true;
   }
+  // The classes' sizes are 0, which is no model's: what is written alone is put over a recipe that says them.
+  if (stack.container && words.over_defaults && !knowledge.shown.contains(Knob::hidden_size)) {
+    for (const Knob size : {Knob::num_layers, Knob::hidden_size, Knob::num_attention_heads}) {
+      if (!knowledge.shown.contains(size)) knowledge.hidden.insert(size);
+    }
+  }
   const absl::string_view derivative = stack.command_line && !stack.fork ? DerivativeOf(args, stack.name) : "";
   const bool own = !derivative.empty() && (derivative == stack.name || IsForkOf(stack.name, derivative));
   bool model = stack.container;

@@ -35,6 +35,8 @@ TEST(NamedModel, TakesMetasOldAndNewNamesAsOne) {
   EXPECT_EQ(Found("meta-llama/Meta-Llama-3.1-8B"), "llama-3.1-8b");
   EXPECT_EQ(Found("meta-llama/Llama-3.1-8B-Instruct"), "llama-3.1-8b");
   EXPECT_EQ(Found("meta-llama/Llama-3.1-70B"), "llama-3.1-70b");
+  EXPECT_EQ(Found("meta-llama/Meta-Llama-3-8B"), "llama-3-8b");
+  EXPECT_EQ(Found("Qwen/Qwen2-7B-Instruct"), "qwen2-7b");
 }
 
 TEST(NamedModel, IsOneOfTheSameSizesByAnotherName) {

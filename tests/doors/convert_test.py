@@ -47,7 +47,7 @@ class Convert(unittest.TestCase):
 
     def test_a_signal_by_its_number_is_named(self):
         for number, name in (("15", "SIGTERM"), ("12", "SIGUSR2")):
-            answer = self.answer("megatron-bridge", "megatron-lm", [f"train.exit_signal={number}"], code=1)
+            answer = self.answer("megatron-bridge", "megatron-lm", [f"train.exit_signal={number}"])
             self.assertEqual(self.pairs(answer["launch"]["argv"])["--exit-signal"], name)
             self.assertFalse([f for f in answer["target_findings"] if "exit-signal" in f["seen"]])
 
@@ -87,6 +87,25 @@ class Convert(unittest.TestCase):
 
     def names(self, knobs):
         return {knob["name"] for knob in knobs}
+
+    def test_a_model_that_only_the_recipe_knows_is_asked_for(self):
+        script = "torchrun --nproc-per-node 8 scripts/training/run_recipe.py --recipe {} train.train_iters=100 model.tensor_model_parallel_size=2\n"
+        answer = self.script(script.format("my_own_7b_pretrain_config"), "megatron-lm")
+        self.assertLessEqual({"num_layers", "hidden_size", "num_attention_heads", "seq_length", "micro_batch_size"},
+                             self.names(answer["launch"]["required_inputs"]))
+        self.assertEqual([f["rule_id"] for f in answer["target_findings"] if f["severity"] == "error"], [])
+        self.assertEqual(self.pairs(answer["launch"]["argv"]),
+                         {"--tensor-model-parallel-size": "2", "--train-iters": "100"})
+        self.assertEqual(answer["pinned_defaults"], [])
+        answer = self.script(script.format("my_own_7b_pretrain_config"), "megatron-bridge@0.4")
+        self.assertEqual([f["rule_id"] for f in answer["target_findings"] if f["severity"] == "error"], [])
+        # Of overrides alone the classes are known, whose sizes are no model's.
+        answer = self.answer("megatron-bridge", "megatron-lm", ["model.seq_length=4096"])
+        self.assertNotIn("--num-layers", answer["launch"]["argv"])
+        self.assertIn("--cross-entropy-loss-fusion", answer["launch"]["argv"])
+        # The catalogue has this one.
+        answer = self.script(script.format("llama3_8b_pretrain_config"), "megatron-lm")
+        self.assertEqual(self.pairs(answer["launch"]["argv"])["--hidden-size"], "4096")
 
     def test_the_same_release_gives_the_same_launch(self):
         answer = self.answer("megatron-lm", "megatron-lm", ARGS)
