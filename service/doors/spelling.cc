@@ -117,7 +117,11 @@ Spelling TargetSpelling(const Entries& config, absl::string_view target) {
     if (value.has_bool_value() && !bridge && own_words == nullptr) {
       if (std::string flag = SwitchSpelling(knob, value.bool_value()); !flag.empty()) return flag;
     }
-    if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) return absl::StrCat("without ", spelling);
+    if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) {
+      // A field of Bridge's container, which the recipe may have set: leaving the word out leaves it at that.
+      const bool field = bridge && absl::StrContains(spelling, ".");
+      return field ? absl::StrCat(spelling, "=null") : absl::StrCat("without ", spelling);
+    }
     if (!absl::StartsWith(spelling, "--")) return KeyValue(spelling, value);
     if (own_words != nullptr || !value.has_bool_value()) {  // a switch of a stack's own words has a value, too
       return absl::StrCat(spelling, " ", FlagValue(value, own_words != nullptr || TakesWords(knob)));

@@ -42,6 +42,15 @@ TEST(FixText, QuotesWhatAShellWouldTakeForItself) {
   EXPECT_EQ(FixText(fix, TargetSpelling({}, "megatron-lm main")), "--pipeline-model-parallel-layout 'Et|tL'");
 }
 
+TEST(FixText, OverrulesTheRecipesValueWithNull) {
+  v1::Fix fix;
+  for (const char* knob : {"recompute_method", "cuda_graph_scope"}) fix.add_knobs()->set_name(knob);
+  EXPECT_EQ(FixText(fix, TargetSpelling({}, "megatron-bridge main")),
+            "model.recompute_method=null model.cuda_graph_scope=null");
+  EXPECT_EQ(FixText(fix, TargetSpelling({}, "megatron-lm main")),
+            "without --recompute-method without --cuda-graph-scope");
+}
+
 TEST(FixText, WritesOneFieldWhereTheReferenceTellsOfTwo) {
   v1::Fix fix;
   for (const char* knob : {"use_distributed_optimizer", "optimizer.use_distributed_optimizer"}) {

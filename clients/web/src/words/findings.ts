@@ -53,9 +53,11 @@ export const flagSpelling: Spelling = {
 /** As the launch itself writes it, with the spellings of the answer. */
 export function launchSpelling(config: readonly ConfigEntry[]): Spelling {
   const spellings = new Map(config.map((entry) => [entry.name, entry.spelling]));
+  // Fields of Bridge's container: what the recipe sets, leaving the word out leaves set.
+  const container = config.some((entry) => entry.spelling.startsWith("model."));
   const knob = ({ name, value }: KnobSetting): string => {
     const spelling = spellings.get(name) || name;
-    if (value?.kind.case === undefined) return `without ${spelling}`;
+    if (value?.kind.case === undefined) return container && spelling.includes(".") ? `${spelling}=null` : `without ${spelling}`;
     if (!spelling.startsWith("--")) return `${spelling}=${valueText(value)}`;
     if (value.kind.case !== "boolValue") return `${spelling} ${valueText(value)}`;
     return value.kind.value ? spelling : `without ${spelling}`;
