@@ -22,6 +22,13 @@ constexpr Record kRecords[] = {
     {"bridge-override.unreadable", "cli", "error", "parse", Verdict::kAccepted, "",
      "an override is section.field=value in Hydra's grammar; a file of a ConfigContainer is a map of its sections",
      kHydra},
+    {"bridge-perf.required", "cli", "error", "parse", Verdict::kAccepted, "",
+     "a launch of the performance harness names the model's family and recipe, the number of GPUs and their type",
+     "Megatron-Bridge:scripts/performance/argument_parser.py:223"},
+    {"bridge-perf.variant-label", "cli", "info", "parse", Verdict::kAdvice, "",
+     "v1 and v2 were labels of the harness's recipes, which are removed: --config_variant with one chooses the recipe "
+     "without a variant",
+     "Megatron-Bridge:scripts/performance/utils/utils.py:_recipe_variant_suffix"},
     {"bridge-recipe.dataset-length", "data", "warning", "parse", Verdict::kAdvice, "seq_length dataset.seq_length",
      "run_recipe.py trains at the dataset's sequence length: one said in the model's section alone is not used",
      "Megatron-Bridge:scripts/training/recipe_runner.py:486"},

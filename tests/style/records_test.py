@@ -6,7 +6,7 @@ import unittest
 
 from sources import ROOT, tracked
 
-ID = re.compile(r'"((?:bridge-override|bridge-recipe|decide|plan|layout|evidence|probe|slurm|start|launch)\.[a-z0-9][a-z0-9.-]*)"')
+ID = re.compile(r'"((?:bridge-override|bridge-perf|bridge-recipe|decide|plan|layout|evidence|probe|slurm|start|launch)\.[a-z0-9][a-z0-9.-]*)"')
 ROLES = {"evidence.write", "probe.run"}  # what a token allows
 RULE = re.compile(r'\.(?:id|formerly) = "([^"]+)"')  # it is its own record, under a former id too
 RECORDS = "resolver/explain/records.cc"

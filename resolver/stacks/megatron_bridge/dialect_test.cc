@@ -234,7 +234,7 @@ TEST(ParseBridgePerf, PassesOverTheScopeOfNoGraphs) {
 }
 
 TEST(ParseBridgePerf, ReportsEveryFaultOfALine) {
-  const std::vector<std::string> argv = {"--cuda_graph_imp",  "none", "-g", "h800", "-ng", "many",
+  const std::vector<std::string> argv = {"--cuda_graph_inpl", "none", "-g", "h800", "-ng", "many",
                                          "--moe_a2a_overlap", "on",   "-tp"};
   EXPECT_EQ(ParseBridgePerf(argv, BridgeEnv()).findings.size(), 6u);  // "none" alone is no override either
 }

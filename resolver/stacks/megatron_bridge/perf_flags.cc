@@ -1,6 +1,8 @@
 // Read from NVIDIA-NeMo/Megatron-Bridge@067f987df scripts/performance/argument_parser.py.
 #include "resolver/stacks/megatron_bridge/perf_flags.h"
 
+#include "absl/strings/match.h"
+
 namespace flightplan {
 namespace {
 
@@ -34,7 +36,7 @@ constexpr PerfFlag kFlags[] = {
     {"--use_megatron_fsdp", "", Takes::kBool},
     {"--nccl_ub", "", Takes::kBool},
     {"--cuda_graph_impl", "", Takes::kText, {}, "none|local|transformer_engine"},
-    {"--cuda_graph_scope", ""},
+    {"--cuda_graph_scope", "", Takes::kText, {}, "full_iteration|attn|mlp|moe|moe_router|moe_preprocess|mamba"},
     {"--moe_a2a_overlap", "", Takes::kBool},
     {"--recompute_num_layers", "-rl", Takes::kInt},
     {"--recompute_modules", ""},
@@ -42,22 +44,22 @@ constexpr PerfFlag kFlags[] = {
     {"--moe_flex_dispatcher_backend", "", Takes::kText, {}, "deepep|hybridep|None"},
     {"--deterministic", "", Takes::kNothing},
     // Known to the parser, without meaning for a rule.
-    {"--domain"},
+    {"--domain", "", Takes::kText, {}, "llm|vlm|qwen3vl|diffusion"},
     {"--use_recipes", "", Takes::kNothing},
     {"--nemo_home", "-nh"},
-    {"--detach"},
-    {"--max_retries"},
-    {"--first_k_dense_replace"},
+    {"--detach", "", Takes::kBool},
+    {"--max_retries", "", Takes::kInt},
+    {"--first_k_dense_replace", "", Takes::kInt},
     {"--dryrun", "-d", Takes::kNothing},
     {"--lr"},
     {"--min_lr"},
-    {"--warmup_iters"},
+    {"--warmup_iters", "", Takes::kInt},
     {"--pretrained_checkpoint"},
     {"--save_dir"},
     {"--load_dir"},
-    {"--save_interval"},
-    {"--most_recent_k"},
-    {"--data"},
+    {"--save_interval", "", Takes::kInt},
+    {"--most_recent_k", "", Takes::kInt},
+    {"--data", "", Takes::kText, {}, "mock|rp2|squad|squad_packed|c4"},
     {"--c4_root"},
     {"--c4_train_shards", "", Takes::kMany},
     {"--dataset_paths", "", Takes::kMany},
@@ -67,15 +69,15 @@ constexpr PerfFlag kFlags[] = {
     {"--packed_sequence", "", Takes::kNothing},
     {"--head_only", "", Takes::kNothing},
     {"--diffusion_dataset_path"},
-    {"--tokenizer_type"},
+    {"--tokenizer_type", "", Takes::kText, {}, "NullTokenizer|HuggingFaceTokenizer|SentencePieceTokenizer"},
     {"--tokenizer_model"},
-    {"--vocab_size"},
+    {"--vocab_size", "", Takes::kInt},
     {"--hf_token", "-hf"},
     {"--offline", "", Takes::kNothing},
     {"--account", "-a"},
     {"--partition", "-p"},
     {"--time_limit", "-t"},
-    {"--preempt_time"},
+    {"--preempt_time", "", Takes::kInt},
     {"--container_image", "-i"},
     {"--custom_mounts", "-cm"},
     {"--custom_env_vars", "-ce"},
@@ -84,10 +86,10 @@ constexpr PerfFlag kFlags[] = {
     {"--custom_bash_cmds", "-cb", Takes::kMany},
     {"--gres"},
     {"--additional_slurm_params"},
-    {"--packager"},
-    {"--enable_pct_binding"},
+    {"--packager", "", Takes::kText, {}, "git|none"},
+    {"--enable_pct_binding", "", Takes::kBool},
     {"--kubeflow_namespace"},
-    {"--csp"},
+    {"--csp", "", Takes::kText, {}, "aws|gcp"},
     {"--kubeflow_workdir_pvc"},
     {"--kubeflow_workdir_pvc_path"},
     {"--kubeflow_workdir_local_path"},
@@ -103,21 +105,21 @@ constexpr PerfFlag kFlags[] = {
     {"--kubeflow_pod_annotations_json"},
     {"--kubeflow_container_kwargs_json"},
     {"--kubeflow_labels_json"},
-    {"--optimizer_type"},
-    {"--enable_vboost", "-vb"},
-    {"--lock_gpu_freq", "-lgc"},
-    {"--peak_mem_clk", "-lmc"},
+    {"--optimizer_type", "", Takes::kText, {}, "adam|muon"},
+    {"--enable_vboost", "-vb", Takes::kBool},
+    {"--lock_gpu_freq", "-lgc", Takes::kInt},
+    {"--peak_mem_clk", "-lmc", Takes::kInt},
     {"--enable_nsys", "-en", Takes::kNothing},
     {"--export_nsys_sqlite", "", Takes::kNothing},
-    {"--pytorch_profiler", "-pyp"},
-    {"--profiling_start_step"},
-    {"--profiling_stop_step"},
-    {"--record_memory_history", "-mh"},
+    {"--pytorch_profiler", "-pyp", Takes::kBool},
+    {"--profiling_start_step", "", Takes::kInt},
+    {"--profiling_stop_step", "", Takes::kInt},
+    {"--record_memory_history", "-mh", Takes::kBool},
     {"--profiling_gpu_metrics", "", Takes::kNothing},
     {"--profiling_ranks"},
     {"--nsys_trace"},
     {"--nsys_extra_args"},
-    {"--use_tokendrop"},
+    {"--use_tokendrop", "", Takes::kBool},
     {"--wandb_key", "-wdk"},
     {"--wandb_project_name", "-wdp"},
     {"--wandb_entity_name", "-wde"},
@@ -131,6 +133,18 @@ constexpr PerfFlag kFlags[] = {
     {"--retry_on_testing_failure", "", Takes::kNothing},
     {"--golden_values_path"},
     {"--timing_threshold"},
+    {"--skip_first_percent_time"},
+    {"--correlation_threshold"},
+    {"--high_loss_tolerance"},
+    {"--medium_loss_tolerance"},
+    {"--low_loss_tolerance"},
+    {"--final_loss_tolerance"},
+    {"--max_outlier_ratio"},
+    {"--outlier_threshold"},
+    {"--skip_first_percent_loss"},
+    {"--memory_threshold"},
+    {"--eval_time_start_step", "", Takes::kInt},
+    {"--eval_time_end_step", "", Takes::kInt},
 };
 
 constexpr ComputeDtype kComputeDtypes[] = {{"bf16", "bf16_mixed"},
@@ -143,12 +157,14 @@ constexpr ComputeDtype kComputeDtypes[] = {{"bf16", "bf16_mixed"},
 
 absl::Span<const PerfFlag> PerfFlags() { return kFlags; }
 
-const PerfFlag* FindPerfFlag(absl::string_view word) {
+std::vector<const PerfFlag*> FindPerfFlags(absl::string_view word) {
   const absl::string_view name = word.substr(0, word.find('='));
+  std::vector<const PerfFlag*> begin_so;
   for (const PerfFlag& flag : kFlags) {
-    if (name == flag.name || (!flag.short_name.empty() && name == flag.short_name)) return &flag;
+    if (name == flag.name || (!flag.short_name.empty() && name == flag.short_name)) return {&flag};
+    if (absl::StartsWith(name, "--") && name != "--" && absl::StartsWith(flag.name, name)) begin_so.push_back(&flag);
   }
-  return nullptr;
+  return begin_so;
 }
 
 absl::string_view PerfFlagOf(Knob knob) {

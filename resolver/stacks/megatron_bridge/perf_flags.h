@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -22,8 +23,9 @@ struct PerfFlag {
 };
 
 absl::Span<const PerfFlag> PerfFlags();
-// `word`: "--num_gpus", "-ng" or either with "=16"; null: there is no such flag.
-const PerfFlag* FindPerfFlag(absl::string_view word);
+// `word`: "--num_gpus", "-ng" or either with "=16". argparse takes what begins as one long flag alone for it:
+// "--num_g". Of several it refuses to choose; none: there is no such flag.
+std::vector<const PerfFlag*> FindPerfFlags(absl::string_view word);
 // How a knob is written, the short name before the long one; empty: by no flag.
 absl::string_view PerfFlagOf(Knob knob);
 

@@ -5,19 +5,22 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "resolver/base/nearest.h"
 #include "resolver/catalog/perf_recipes.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
 #include "resolver/stacks/megatron_bridge/override_reader.h"
 #include "resolver/stacks/megatron_bridge/perf_flags.h"
+#include "resolver/stacks/megatron_bridge/perf_words.h"
 #include "resolver/stacks/megatron_bridge/start.h"
 
 namespace flightplan {
@@ -99,6 +102,7 @@ class PerfReader {
 
   void Read() {
     while (at_ < args_.size()) Next();
+    AskForRequired();
     Graphs();
     if (!precision_.has_value()) Precision({}, "bf16");
     if (*precision_ == "bf16" && AdamStays()) Keep({}, K::use_precision_aware_optimizer, true);
@@ -113,8 +117,14 @@ class PerfReader {
   void Next() {
     const Argument& word = args_[at_++];
     if (!IsFlag(word.text)) return overrides_.Read(word);
-    const PerfFlag* flag = FindPerfFlag(word.text);
-    if (flag == nullptr) return UnknownFlag(word);
+    const std::vector<const PerfFlag*> found = FindPerfFlags(word.text);
+    if (found.size() != 1) {
+      const bool value = at_ < args_.size() && !IsFlag(args_[at_].text) && !absl::StrContains(args_[at_].text, "=");
+      if (!found.empty() && value && !absl::StrContains(word.text, "=")) ++at_;
+      return flags_.Refuse(word, OverrideReader::kUnknown, Printable(word.text), FlagNeeds(word.text, found));
+    }
+    const PerfFlag* const flag = found.front();
+    given_.insert(flag->name);
     std::string value;
     const size_t equals = word.text.find('=');
     if (equals != std::string::npos) {
@@ -123,11 +133,24 @@ class PerfReader {
       return;
     }
     if (word.unknown || args_[at_ - 1].unknown) return Hide(*flag);
-    if (!OneOf(value, flag->choices)) {
-      return flags_.Refuse(word, OverrideReader::kUnreadable, absl::StrCat(flag->name, " ", Printable(value)),
-                           absl::StrCat("one of ", flag->choices));
-    }
+    if (!IsChoice(*flag, value)) return BadValue(word, *flag, value, ChoiceNeeds(*flag, value));
     Apply(word, *flag, value);
+  }
+
+  // What argparse does not start without. Said of a launch: words that come alone are a part of one.
+  void AskForRequired() {
+    if (args_.empty() || args_.front().at.line == 0) return;
+    constexpr absl::string_view kRequired[] = {"--model_family_name", "--model_recipe_name", "--num_gpus", "--gpu"};
+    std::vector<std::string> missing;
+    for (const absl::string_view name : kRequired) {
+      if (given_.count(name) == 0) missing.push_back(absl::StrCat(FindPerfFlags(name).front()->short_name, "/", name));
+    }
+    if (missing.empty()) return;
+    KeepFinding(MakeParseFinding(args_.front().at, "bridge-perf.required", Severity::kError,
+                                 absl::StrCat("no ", absl::StrJoin(missing, ", ")),
+                                 "the harness's parser asks for the model's family and recipe, the GPUs and their type",
+                                 "Megatron-Bridge:scripts/performance/argument_parser.py:223"),
+                &out_->findings);
   }
 
   // Its value only a run would know, and so what it sets.
@@ -165,14 +188,6 @@ class PerfReader {
       flags_.Refuse(word, OverrideReader::kUnreadable, Printable(word.text), "this flag takes a value");
     }
     return false;
-  }
-
-  void UnknownFlag(const Argument& word) {
-    std::vector<absl::string_view> names;
-    for (const PerfFlag& flag : PerfFlags()) names.push_back(flag.name);
-    const absl::string_view nearest = NearestName(word.text.substr(0, word.text.find('=')), names);
-    flags_.Refuse(word, OverrideReader::kUnknown, Printable(word.text),
-                  nearest.empty() ? "run_script.py has no such flag" : absl::StrCat("did you mean ", nearest, "?"));
   }
 
   void Apply(const Argument& word, const PerfFlag& flag, const std::string& text) {
@@ -219,8 +234,8 @@ class PerfReader {
 
   // What counts when the whole line has been read.
   void Remember(const Argument& word, absl::string_view flag, const std::string& text, const Value& value) {
-    if (flag == "--model_family_name") family_ = text;
-    if (flag == "--model_recipe_name") recipe_ = word, recipe_.text = text;
+    if (flag == "--model_family_name") family_ = absl::AsciiStrToLower(text);
+    if (flag == "--model_recipe_name") recipe_ = word, recipe_.text = absl::AsciiStrToLower(text);
     if (flag == "--task") task_ = text;
     if (flag == "--gpu") gpu_ = text;
     if (flag == "--num_gpus") gpus_ = value.integer();
@@ -315,6 +330,7 @@ class PerfReader {
   OverrideReader overrides_;  // reads the words between them
   ParseResult* out_;
   size_t at_ = 0;
+  std::set<absl::string_view> given_;  // flags, by their long names
   std::string family_;
   std::string task_ = "pretrain", gpu_;  // as the harness takes them where they are not said
   int64_t gpus_ = 0;
