@@ -317,8 +317,13 @@ const Rule kRules[] = {
      .area = "data",
      .at = Late(1644),
      .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1644",
-     .reads = {K::seq_length, K::dataset_seq_length},
-     .when = [](F f) { return f.set(K::dataset_seq_length) && f.num(K::dataset_seq_length) != f.num(K::seq_length); },
+     .reads = {K::seq_length, K::dataset_seq_length, K::dataset_kind},
+     // A dataset of a class that upstream does not know is not held to it.
+     .when =
+         [](F f) {
+           const bool own = f.given(K::dataset_kind) && f.is(K::dataset_kind, "plain");
+           return f.set(K::dataset_seq_length) && !own && f.num(K::dataset_seq_length) != f.num(K::seq_length);
+         },
      .needs = "the dataset's samples are as long as the model's sequence: a length is said in both sections",
      .fix =
          [](F f) {

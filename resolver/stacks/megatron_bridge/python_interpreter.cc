@@ -17,10 +17,8 @@ using Kind = PythonResult::Kind;
 
 constexpr size_t kMostSteps = 50'000;  // statements, those of bodies that are gone through again among them
 constexpr size_t kBytesOfStep = 64;    // of a statement's text
-constexpr size_t kNamesOfStep = 64;    // whose copies take as long as a statement
 constexpr size_t kWorkOfStep = 4096;
 constexpr int kMostNested = 100;     // as in CPython
-constexpr size_t kMostRounds = 64;   // of a loop
 constexpr size_t kMostTargets = 64;  // of an assignment
 constexpr size_t kMostImports = 1024;
 
@@ -99,7 +97,7 @@ void PythonInterpreter::Body(size_t begin, size_t end) {
 // Goes through a body that may or may not be run. What it binds is not known behind it.
 void PythonInterpreter::MaybeBody(size_t begin, size_t end) {
   const absl::flat_hash_map<std::string, PythonResult> before = frames_.back().names;
-  Spend(before.size() / kNamesOfStep);
+  Spend(before.size() / kPythonNamesOfStep);
   ++maybe_;
   Body(begin, end);
   --maybe_;
@@ -176,27 +174,6 @@ size_t PythonInterpreter::If(size_t head, size_t end) {
     if (frames_.back().left) break;
   }
   return at;
-}
-
-// A list that is known round by round; any other body may be run or not.
-void PythonInterpreter::For(absl::string_view head, size_t begin, size_t end) {
-  const size_t in = head.find(" in ");
-  const absl::string_view target = absl::StripAsciiWhitespace(head.substr(0, in));
-  PythonResult over;
-  if (in != absl::string_view::npos) over = ValueOf(EvaluatePython(head.substr(in + 4), this));
-  Spend((end - begin) / kNamesOfStep);
-  const bool leaves = std::any_of(
-      statements_.begin() + static_cast<std::ptrdiff_t>(begin), statements_.begin() + static_cast<std::ptrdiff_t>(end),
-      [](const auto& statement) { return statement.text == "break" || statement.text == "continue"; });
-  if (!over.known() || !over.value.is_list() || over.value.list().size() > kMostRounds || leaves) {
-    Targets(target, PythonResult());
-    return MaybeBody(begin, end);
-  }
-  for (const Value& item : over.value.list()) {
-    Targets(target, PythonResult::Of(item));
-    Body(begin, end);
-    if (frames_.back().left || Exhausted()) return;
-  }
 }
 
 void PythonInterpreter::Class(absl::string_view head, size_t begin, size_t end) {

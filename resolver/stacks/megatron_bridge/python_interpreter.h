@@ -2,6 +2,7 @@
 // taken, a call of what is not in the text, an input are unknown, and so is what rests on them. Internal to its folder.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "resolver/stacks/megatron_bridge/python_object.h"
 
 namespace flightplan {
+
+inline constexpr size_t kPythonNamesOfStep = 64;  // whose copies take as long as a statement
 
 class PythonInterpreter : public PythonNames {
  public:
@@ -66,6 +69,8 @@ class PythonInterpreter : public PythonNames {
   size_t Compound(size_t head, size_t end);
   size_t If(size_t head, size_t end);
   void For(absl::string_view head, size_t begin, size_t end);
+  void ItemTargets(absl::string_view target, absl::string_view item, int depth);
+  void LoopTargets(absl::string_view target);
   void With(absl::string_view items);
   void Class(absl::string_view head, size_t begin, size_t end);
   void Define(absl::string_view head, size_t begin, size_t end, bool bound);

@@ -14,6 +14,7 @@
 #include "resolver/base/work.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/precision_recipes.h"
+#include "resolver/stacks/megatron_bridge/dataset_kinds.h"
 #include "resolver/stacks/megatron_bridge/notes.h"
 
 namespace flightplan {
@@ -261,8 +262,12 @@ void PythonObjects::TakePart(PythonObject* object, const std::string& name, int 
     if (name == "mixed_precision") config.reader.MarkUnknown(K::mixed_precision_recipe);
     if (name == "peft") config.reader.MarkUnknown(K::peft_scheme);
     if (name == "comm_overlap") config.reader.MarkUnknown(K::comm_overlap_configured);
+    if (name == "dataset") config.reader.MarkUnknown(K::dataset_kind);
   }
   for (const auto& [field, written] : made.fields) {
+    // The name that Megatron-Core's own class has for it (config.py:270).
+    const bool length = name == "dataset" && field == "sequence_length" && written.constructed;
+    if (length) Field(object, name, "seq_length", written.result, written.argument, written.maybe);
     if (FindBridgeField(name, field).has_value()) {
       Field(object, name, field, written.result, written.argument, written.maybe);
     }
@@ -302,6 +307,10 @@ bool PythonObjects::ReadClass(PythonConfig* config, const std::string& name, con
   }
   if (name == "mixed_precision" && FindPrecisionRecipe(made.made_by) != nullptr && !made.with_words) {
     config->reader.ReadSection(at, name, Value(made.made_by));
+    return true;
+  }
+  if (name == "dataset" && !made.made_by.empty() && absl::ascii_isupper(static_cast<unsigned char>(made.made_by[0]))) {
+    config->reader.Keep(K::dataset_kind, Value(DatasetKindOf(made.made_by)), at.at);
     return true;
   }
   if (name == "peft" && absl::EndsWith(made.made_by, "oRA")) {
@@ -354,6 +363,16 @@ ParseResult PythonObjects::Finished(int number) {
     const K knob = result.knobs[i].knob;
     const bool gone = config.replaced.count(std::string(BridgeSectionOf(knob))) > 0;
     if (gone && said.count(knob) == 0) config.reader.MarkUnknown(knob);
+  }
+  for (const auto& any : objects_) {
+    if (!any->any_part || any->config != nullptr) continue;
+    for (const auto& [field, value] : any->fields) {
+      for (const absl::string_view section : OverrideReader::Sections()) {
+        if (const std::optional<K> knob = FindBridgeField(section, field); knob.has_value()) {
+          config.reader.MarkUnknown(*knob);
+        }
+      }
+    }
   }
   for (const auto& [why, statements] : config.open) {
     KeepFinding(NotJudgedNote(statements.front().at, Listed(statements), why, kSeenBytes), &result.findings);

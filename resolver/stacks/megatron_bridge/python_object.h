@@ -46,6 +46,7 @@ struct PythonObject {
   bool trained = false;     // handed to what trains
   bool open = false;        // made with arguments that are not known: *all, **all
   bool part = false;        // of a configuration, now or before
+  bool any_part = false;    // what a loop goes over that is not known: any part of a configuration
   int owner = -1;           // the configuration that it is a section of
   std::string section;
   std::map<std::string, PythonField, std::less<>> fields;
@@ -87,7 +88,7 @@ class PythonObjects {
 
   // The object is a configuration if its name and what is set on it say so. Reports what is strange about one.
   void Settle(int object);
-  // What was read, on top of the recipe.
+  // What was read, on top of the recipe. A field that is set on what may be any part is not known of any.
   ParseResult Finished(int object);
 
  private:

@@ -175,6 +175,37 @@ TEST(BridgePython, ReadsNamesOfTheStacksOwn) {
   EXPECT_EQ(parsed.recipe_vars.at("A"), "1");
 }
 
+TEST(BridgePython, ReadsLoopsOverTheParts) {
+  constexpr std::pair<const char*, const char*> kRows[] = {
+      {"for c in (cfg.model, cfg.dataset): c.seq_length = 8192\n", "8192 8192"},
+      {"for c in [cfg.model, cfg.dataset,]:\n  c.seq_length = 8192\n", "8192 8192"},
+      {"for c in cfg.model, cfg.dataset:\n  setattr(c, 'seq_length', 8192)\n", "8192 8192"},
+      {"for c, n in ((cfg.model, 4096), (cfg.dataset, 8192)): c.seq_length = n\n", "4096 8192"},
+      {"for n, (c, m) in ((1, (cfg.model, 2)), (3, (cfg.dataset, 4))): c.seq_length = n * m\n", "2 12"},
+      // What is listed elsewhere may be these parts, and others.
+      {"cfg.model.seq_length = 2048\nfor c in parts: c.seq_length = 8192\n", "? ?"},
+      {"cfg.dataset.seq_length = 2048\nfor c in [x for x in parts]:\n  c.seq_length = 8192\n", "? ?"},
+      {"for c in (cfg.model, *more): c.seq_length = 8192\ncfg.model.num_layers = 4\n", "? ?"},
+      {"for c in (cfg.model, cfg.dataset):\n  if x: break\n  c.seq_length = 8192\ncfg.model.num_layers = 4\n", "? ?"},
+  };
+  for (const auto& [text, want] : kRows) {
+    const ParseResult parsed = Parsed(absl::StrCat(kImport, "cfg = pretrain_config()\n", text));
+    EXPECT_EQ(absl::StrCat(Last(parsed, K::seq_length), " ", Last(parsed, K::dataset_seq_length)), want) << text;
+  }
+}
+
+TEST(BridgePython, ReadsADatasetOfItsOwn) {
+  const auto read = [](absl::string_view made) {
+    const ParseResult parsed = Parsed(absl::StrCat(kImport, "cfg = pretrain_config()\ncfg.dataset = ", made, "\n"));
+    return absl::StrCat(Last(parsed, K::dataset_seq_length), " ", Last(parsed, K::dataset_kind));
+  };
+  EXPECT_EQ(read("GPTDatasetConfig(sequence_length=8192)"), "8192 \"gpt\"");
+  EXPECT_EQ(read("GPTDatasetConfig(seq_length=8192, random_seed=1)"), "8192 \"gpt\"");
+  EXPECT_EQ(read("GPTSFTDatasetConfig(seq_length=8192)"), "8192 \"sft\"");
+  EXPECT_EQ(read("MyDataset(seq_length=8192)"), "8192 \"plain\"");
+  EXPECT_EQ(read("make_dataset(8192)"), "? ?");
+}
+
 // Six loops of 64 rounds, and functions that call each other.
 TEST(BridgePython, RefusesAProgramThatItWouldNotGetThrough) {
   std::string loops, calls = "def f():\n  g()\n  g()\ndef g():\n  f()\n";

@@ -17,6 +17,7 @@
 #include "resolver/base/yaml.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/read/yaml_scalar.h"
+#include "resolver/stacks/megatron_bridge/dataset_kinds.h"
 #include "resolver/stacks/megatron_bridge/notes.h"
 #include "resolver/stacks/megatron_bridge/override_reader.h"
 
@@ -28,19 +29,6 @@ using K = Knob;
 constexpr absl::string_view kTarget = "_target_";
 constexpr absl::string_view kMerge = "<<";
 constexpr size_t kNamedFields = 12;  // of those not looked at, in the note
-
-// Which dataset config a class is, in the words of the knob dataset.kind.
-struct DatasetClass {
-  absl::string_view suffix;
-  absl::string_view kind;
-};
-constexpr DatasetClass kDatasets[] = {{"DirectHFSFTDatasetConfig", "hf_sft"},
-                                      {"GPTSFTDatasetConfig", "sft"},
-                                      {"FinetuningDatasetConfig", "sft"},
-                                      {"MockVLMSFTDatasetConfig", "mock_vlm"},
-                                      {"EnergonDatasetConfig", "energon"},
-                                      {"MockGPTDatasetConfig", "gpt"},
-                                      {"GPTDatasetConfig", "gpt"}};
 
 SourcePosition At(const YamlNode& node) { return {-1, node.line, node.column}; }
 SourcePosition KeyAt(const YamlNode& node) { return {-1, node.key_line, node.key_column}; }
@@ -102,11 +90,7 @@ class Reader {
     if (section == "mixed_precision") overrides_.Keep(K::mixed_precision_configured, Value(true), KeyAt(map));
     if (section == "peft" && target != nullptr) overrides_.KeepAdapters(target->text, At(*target));
     if (section == "dataset" && target != nullptr) {
-      absl::string_view kind = "plain";
-      for (const DatasetClass& row : kDatasets) {
-        if (LastPart(target->text) == row.suffix) kind = row.kind;
-      }
-      overrides_.Keep(K::dataset_kind, Value(kind), At(*target));
+      overrides_.Keep(K::dataset_kind, Value(DatasetKindOf(LastPart(target->text))), At(*target));
     }
     if (!OverrideReader::KnowsSection(section) && section != "env_vars") {
       return overrides_.Refuse({section, KeyAt(map)}, OverrideReader::kUnknown, Printable(section),
@@ -211,21 +195,52 @@ class Reader {
 bool IsBridgeYaml(absl::string_view text) {
   absl::string_view section;
   int known = 0, unknown = 0;
+  bool holder = false;  // the lines are of a mapping that others are made of
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     Work::Spend(1 + line.size());
     const absl::string_view key = absl::StripAsciiWhitespace(line.substr(0, line.find(':')));
     if (key.empty() || key[0] == '#' || key == "---") continue;
     if (!absl::StrContains(line, ':')) {
       if (line[0] != ' ') return false;
-    } else if (line[0] != ' ') {
+      continue;
+    }
+    const absl::string_view value = absl::StripAsciiWhitespace(line.substr(line.find(':') + 1));
+    const bool named = OverrideReader::KnowsSection(key) || key == "env_vars" || key[0] == '_';
+    if (line[0] != ' ') {
+      holder = !named && absl::StartsWith(value, "&");
+      section = holder ? "" : key;
+      if (!named && !holder && key != kMerge) return false;
+    } else if (holder && OverrideReader::KnowsSection(key) && (value.empty() || value[0] == '&')) {
       section = key;
-      if (!OverrideReader::KnowsSection(section) && section != "env_vars" && section[0] != '_') return false;
-    } else if (OverrideReader::LooksInside(section)) {
+    } else if (holder && section.empty()) {  // fields of whatever section takes them
+      known += FindBridgeField("model", key).has_value() ? 1 : 0;
+    } else if (OverrideReader::LooksInside(section) && key != kMerge) {
       ++(FindBridgeField(section, key).has_value() ? known : unknown);
     }
   }
   return known >= 2 && known > unknown;
 }
+
+namespace {
+
+// Mappings of names of their own, at the root, that others are made of: `base: &base`. A container has no such section,
+// and the file's reader passes over it (omegaconf_utils.py:470).
+void DropHolders(absl::string_view text, YamlNode* root) {
+  std::set<absl::string_view> holders;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const size_t colon = line.find(':');
+    if (colon == absl::string_view::npos || line[0] == ' ' || line[0] == '#') continue;
+    const absl::string_view key = line.substr(0, colon);
+    const bool anchored = absl::StartsWith(absl::StripLeadingAsciiWhitespace(line.substr(colon + 1)), "&");
+    if (anchored && !OverrideReader::KnowsSection(key) && key != "env_vars") holders.insert(key);
+  }
+  const auto held = [&](const auto& entry) {
+    return holders.count(entry.first) > 0 && entry.second.kind == YamlNode::Kind::kMap;
+  };
+  root->keys.erase(std::remove_if(root->keys.begin(), root->keys.end(), held), root->keys.end());
+}
+
+}  // namespace
 
 ParseResult ParseBridgeYaml(absl::string_view text, const Environment& env) {
   ParseResult result;
@@ -239,6 +254,7 @@ ParseResult ParseBridgeYaml(absl::string_view text, const Environment& env) {
                   "expected the sections of a configuration container: model, train, optimizer ...");
   } else {
     MergeKeys(&document->root);
+    DropHolders(text, &document->root);
     if (!NamesModel(document->root)) result.elsewhere = "in the recipe that this file is merged over";
     Reader(release, &result).Container(document->root);
   }

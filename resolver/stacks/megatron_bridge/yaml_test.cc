@@ -81,6 +81,24 @@ TEST(BridgeYaml, ReadsTheAdaptersThatAreTrained) {
   EXPECT_EQ(Find(none, K::peft_scheme)->value, Value("none"));
 }
 
+TEST(BridgeYaml, TakesSectionsAndFieldsFromAMappingAtTheRoot) {
+  constexpr absl::string_view kModel = "  num_layers: 4\n  hidden_size: 64\n  num_attention_heads: 4\n";
+  const std::string fields =
+      absl::StrCat("defaults: &defaults\n", kModel, "model:\n  <<: *defaults\n  seq_length: 8\n");
+  const std::string sections =
+      "base: &base\n  model:\n    num_layers: 4\n    hidden_size: 64\n    num_attention_heads: 4\n    seq_length: 8\n"
+      "<<: *base\ntrain:\n  train_iters: 1\n";
+  for (const std::string& text : {fields, sections}) {
+    EXPECT_TRUE(IsBridgeYaml(text)) << text;
+    const ParseResult result = ParseBridgeYaml(text, Bridge());
+    EXPECT_TRUE(result.ok()) << text;
+    ASSERT_NE(Find(result, K::num_layers), nullptr) << text;
+    EXPECT_EQ(Find(result, K::num_layers)->value, Value(4)) << text;
+    EXPECT_EQ(result.elsewhere, "") << text;
+  }
+  EXPECT_FALSE(ParseBridgeYaml("base:\n  num_layers: 4\n", Bridge()).ok());
+}
+
 TEST(BridgeYaml, NamesTheNearestFieldAndSection) {
   const ParseResult result = ParseBridgeYaml("model:\n  num_layer: 4\noptimiser:\n  lr: 1\n", Bridge());
   ASSERT_EQ(result.findings.size(), 2u);
