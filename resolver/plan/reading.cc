@@ -53,7 +53,13 @@ void KeepFindings(std::vector<ParseFinding> more, std::vector<ParseFinding>* fin
 
 std::string Printable(absl::string_view text, size_t limit) {
   const bool cut = text.size() > limit;
-  return absl::StrCat(absl::CHexEscape(text.substr(0, limit)), cut ? "..." : "");
+  std::string out;
+  // Quotes and backslashes stand as the text has them: a person looks for it there.
+  for (const char& c : text.substr(0, limit)) {
+    const bool quote = c == '"' || c == '\'' || c == '\\';
+    absl::StrAppend(&out, quote ? std::string(1, c) : absl::CHexEscape(absl::string_view(&c, 1)));
+  }
+  return absl::StrCat(out, cut ? "..." : "");
 }
 
 }  // namespace flightplan

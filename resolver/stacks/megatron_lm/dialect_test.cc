@@ -135,6 +135,7 @@ TEST(Dialect, QuotesForTheShell) {
 TEST(Dialect, ShowsHostileTextSafely) {
   EXPECT_EQ(Printable("a\x01\xff"), "a\\x01\\xff");
   EXPECT_EQ(Printable(std::string(100, 'x'), 4), "xxxx...");
+  EXPECT_EQ(Printable("$(awk '{print \"\\t\"}')\n"), "$(awk '{print \"\\t\"}')\\n");  // quotes as they are written
 }
 
 }  // namespace
