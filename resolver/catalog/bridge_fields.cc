@@ -39,6 +39,10 @@ absl::string_view SectionName(Section section) {
       return "scheduler";
     case Section::kCheckpoint:
       return "checkpoint";
+    case Section::kProfiling:
+      return "profiling";
+    case Section::kLogger:
+      return "logger";
     case Section::kArgs:
     case Section::kLaunch:
       break;

@@ -26,6 +26,8 @@ enum class Section {
   kPeft,
   kScheduler,
   kCheckpoint,
+  kProfiling,
+  kLogger,
   kArgs,
   kLaunch
 };

@@ -26,6 +26,23 @@ bool SaysSamples(F f) { return f.set(K::lr_decay_samples) || Warms(f, K::lr_warm
 bool Checkpoints(F f) { return f.set(K::save) || f.set(K::load); }
 bool SavesSharded(F f) { return f.in(K::ckpt_format, {"torch_dist", "fsdp_dtensor"}); }
 
+bool ByEpochs(F f) { return f.set(K::num_epochs); }
+// In the scheduler's own fields, where the length of a decay counts too.
+bool SchedulesIterations(F f) { return SaysIterations(f) || f.set(K::lr_wsd_decay_iters); }
+bool SchedulesSamples(F f) { return SaysSamples(f) || f.set(K::lr_wsd_decay_samples); }
+
+// How long the learning rate falls, in iterations; 0: not known, or counted in samples.
+double DecayIterations(F f) {
+  if (BySamples(f)) return 0;
+  for (const K length : {K::scheduler_max_steps, K::lr_decay_iters, K::train_iters}) {
+    if (f.set(length)) return f.real(length);
+  }
+  return 0;
+}
+double WarmupIterations(F f) {
+  return f.set(K::lr_warmup_fraction) ? f.real(K::lr_warmup_fraction) * DecayIterations(f) : f.real(K::lr_warmup_iters);
+}
+
 Patch NoIterations(F) { return {Assign(K::lr_decay_iters, Value()), Assign(K::lr_warmup_iters, 0)}; }
 Patch NoSamples(F) { return {Assign(K::lr_decay_samples, Value()), Assign(K::lr_warmup_samples, 0)}; }
 
@@ -38,14 +55,65 @@ const Rule kRules[] = {
      .when = [](F f) { return f.set(K::train_iters) && BySamples(f); },
      .needs = "a training's length is said in iterations or in samples; the other is null",
      .fix = [](F) { return std::vector<Patch>{{Assign(K::train_samples, Value())}}; }},
+    {.id = "bridge-train.epochs-alone",
+     .area = "schedule",
+     .at = At(kTrain, 482),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:481",
+     .bridge = {.since = 6},
+     .reads = {K::num_epochs, K::train_iters, K::train_samples},
+     .when = [](F f) { return ByEpochs(f) && (f.set(K::train_iters) || BySamples(f)); },
+     .needs = "epochs say the training's length: beside num_epochs the iterations that a recipe has are null",
+     .fixes = {{{K::train_iters, kUnset}, {K::train_samples, kUnset}}, {{K::num_epochs, kUnset}}}},
+    {.id = "bridge-train.ramp-by-iterations",
+     .area = "batch",
+     .at = At(kTrain, 488),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:488",
+     .reads = {K::rampup_batch_size, K::train_samples, K::num_epochs},
+     .when = [](F f) { return f.set(K::rampup_batch_size) && (BySamples(f) || ByEpochs(f)); },
+     .needs = "the batch grows in a training whose length is said in iterations only",
+     .fixes = {{{K::rampup_batch_size, kUnset}}}},
     {.id = "bridge-schedule.iterations-or-samples",
      .area = "schedule",
      .at = At(kScheduler, 426),
      .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:426",
-     .reads = {K::lr_decay_iters, K::lr_warmup_iters, K::lr_decay_samples, K::lr_warmup_samples},
-     .when = [](F f) { return SaysIterations(f) && SaysSamples(f); },
+     .reads = {K::lr_decay_iters, K::lr_warmup_iters, K::lr_wsd_decay_iters, K::lr_decay_samples, K::lr_warmup_samples,
+               K::lr_wsd_decay_samples},
+     .when = [](F f) { return SchedulesIterations(f) && SchedulesSamples(f); },
      .needs = "the learning rate's schedule is in iterations or in samples, not in both",
-     .fix = [](F f) { return std::vector<Patch>{BySamples(f) ? NoIterations(f) : NoSamples(f)}; }},
+     .fix =
+         [](F f) {
+           Patch patch = BySamples(f) ? NoIterations(f) : NoSamples(f);
+           const K decay = BySamples(f) ? K::lr_wsd_decay_iters : K::lr_wsd_decay_samples;
+           if (f.set(decay)) patch.push_back(Assign(decay, Value()));
+           return std::vector<Patch>{patch};
+         }},
+    {.id = "bridge-schedule.weight-decay-grows",
+     .area = "schedule",
+     .at = At(kScheduler, 413),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:413",
+     .reads = {K::start_weight_decay, K::end_weight_decay},
+     .when =
+         [](F f) {
+           return f.set(K::start_weight_decay) && (f.real(K::start_weight_decay) < 0 || f.none(K::end_weight_decay) ||
+                                                   f.real(K::end_weight_decay) < f.real(K::start_weight_decay));
+         },
+     .needs = "the weight decay starts at 0 or above and ends no lower: start_weight_decay with end_weight_decay",
+     .fix =
+         [](F f) {
+           const double start = f.real(K::start_weight_decay);
+           std::vector<Patch> patches = {
+               {Assign(K::start_weight_decay, Value()), Assign(K::end_weight_decay, Value())}};
+           if (start >= 0) patches.insert(patches.begin(), {Assign(K::end_weight_decay, Value(start))});
+           return patches;
+         }},
+    {.id = "bridge-schedule.one-source",
+     .area = "schedule",
+     .at = At(kScheduler, 416),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:416",
+     .reads = {K::override_opt_param_scheduler, K::use_checkpoint_opt_param_scheduler},
+     .when = [](F f) { return f.on(K::override_opt_param_scheduler) && f.on(K::use_checkpoint_opt_param_scheduler); },
+     .needs = "the schedule is the launch's (override_opt_param_scheduler) or the checkpoint's, not both",
+     .fixes = {{{K::use_checkpoint_opt_param_scheduler, false}}, {{K::override_opt_param_scheduler, false}}}},
     {.id = "bridge-schedule.one-warmup",
      .area = "schedule",
      .at = At(kScheduler, 435),
@@ -61,6 +129,14 @@ const Rule kRules[] = {
            return std::vector<Patch>{{Assign(K::lr_warmup_iters, 0), Assign(K::lr_warmup_samples, 0)},
                                      {Assign(K::lr_warmup_fraction, Value())}};
          }},
+    {.id = "bridge-ckpt.main-params-need-no-optimizer",
+     .area = "checkpoint",
+     .at = At(kCheckpoint, 599),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:599",
+     .reads = {K::load_main_params_from_ckpt, K::load_optim},
+     .when = [](F f) { return f.on(K::load_main_params_from_ckpt) && f.on(K::load_optim); },
+     .needs = "main parameters are taken from the checkpoint where the optimizer's state is not: load_optim=false",
+     .fixes = {{{K::load_optim, false}}, {{K::load_main_params_from_ckpt, false}}}},
     {.id = "bridge-ckpt.async-needs-save",
      .area = "checkpoint",
      .at = At(kCheckpoint, 602),
@@ -69,6 +145,47 @@ const Rule kRules[] = {
      .when = [](F f) { return f.on(K::async_save) && f.none(K::save); },
      .needs = "checkpoints that are saved in the background need a folder: checkpoint.save=PATH",
      .fixes = {{{K::async_save, false}}}},
+    {.id = "bridge-ckpt.async-needs-worker",
+     .area = "checkpoint",
+     .at = At(kCheckpoint, 603),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:603",
+     .reads = {K::async_save, K::use_persistent_ckpt_worker},
+     .when = [](F f) { return f.on(K::async_save) && !f.on(K::use_persistent_ckpt_worker); },
+     .needs = "checkpoints that are saved in the background need the persistent worker",
+     .fixes = {{{K::use_persistent_ckpt_worker, true}}, {{K::async_save, false}}}},
+    {.id = "bridge-ckpt.hf-export-format",
+     .area = "checkpoint",
+     .at = At(kCheckpoint, 606),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:606",
+     .bridge = {.since = kMain},
+     .reads = {K::also_save_hf_checkpoint, K::ckpt_format, K::non_persistent_ckpt_type},
+     .when =
+         [](F f) {
+           return f.on(K::also_save_hf_checkpoint) &&
+                  (f.is(K::ckpt_format, "fsdp_dtensor") || f.is(K::non_persistent_ckpt_type, "local"));
+         },
+     .needs = "weights are saved for Hugging Face beside torch_dist checkpoints, with no local non-persistent ones",
+     .fixes = {{{K::also_save_hf_checkpoint, false}}}},
+    {.id = "bridge-ckpt.step-needs-load",
+     .area = "checkpoint",
+     .at = At(kCheckpoint, 620),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:619",
+     .reads = {K::ckpt_step, K::load},
+     .when = [](F f) { return f.set(K::ckpt_step) && f.none(K::load); },
+     .needs = "a step is one of the checkpoints of a folder: checkpoint.load=PATH",
+     .fixes = {{{K::ckpt_step, kUnset}}}},
+    {.id = "bridge-ckpt.reshardable-memory",
+     .area = "checkpoint",
+     .at = At(kCheckpoint, 626),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:626",
+     .bridge = {.since = kMain},
+     .reads = {K::dist_ckpt_optim_fully_reshardable, K::distrib_optim_fully_reshardable_mem_efficient},
+     .when =
+         [](F f) {
+           return f.on(K::dist_ckpt_optim_fully_reshardable) && f.on(K::distrib_optim_fully_reshardable_mem_efficient);
+         },
+     .needs = "Bridge has no Gloo groups for the optimizer state that takes less memory to save",
+     .fixes = {{{K::distrib_optim_fully_reshardable_mem_efficient, false}}}},
     {.id = "bridge-ckpt.fsdp-format",
      .area = "checkpoint",
      .at = At(1531),
@@ -107,6 +224,44 @@ const Rule kRules[] = {
      .needs = "the learning rate's schedule has the unit of the training's length: samples beside train_samples, else "
               "iterations",
      .fix = [](F f) { return std::vector<Patch>{BySamples(f) ? NoIterations(f) : NoSamples(f)}; }},
+    {.id = "bridge-schedule.max-steps",
+     .area = "schedule",
+     .at = At(1769),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1768",
+     .bridge = {.since = kMain},
+     .reads = {K::scheduler_max_steps, K::train_iters, K::train_samples},
+     .when =
+         [](F f) {
+           if (!f.set(K::scheduler_max_steps)) return false;
+           const bool shorter = f.set(K::train_iters) && f.num(K::scheduler_max_steps) < f.num(K::train_iters);
+           return BySamples(f) || shorter || f.num(K::scheduler_max_steps) <= 0;
+         },
+     .needs = "the schedule of a longer training, of which train_iters are run: no fewer steps than those, and not by "
+              "samples",
+     .fix =
+         [](F f) {
+           std::vector<Patch> patches = {{Assign(K::scheduler_max_steps, Value())}};
+           const bool iterations = !BySamples(f) && f.set(K::train_iters) && f.num(K::train_iters) > 0;
+           if (iterations) patches.push_back({Assign(K::scheduler_max_steps, f.num(K::train_iters))});
+           return patches;
+         }},
+    {.id = "bridge-schedule.warmup-capped",
+     .area = "schedule",
+     .kind = Kind::kInfo,
+     .at = At(1797),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1792",
+     .bridge = {.since = kMain},
+     .reads = {K::lr_warmup_iters, K::lr_warmup_fraction, K::lr_decay_iters, K::scheduler_max_steps, K::train_iters,
+               K::train_samples},
+     .when = [](F f) { return DecayIterations(f) > 0 && WarmupIterations(f) >= DecayIterations(f); },
+     .needs = "the warmup is as long as the schedule, so that the learning rate only rises: it is cut to end one step "
+              "before",
+     .fix =
+         [](F f) {
+           Patch patch = {Assign(K::lr_warmup_iters, static_cast<int64_t>(DecayIterations(f)) / 10)};
+           if (f.set(K::lr_warmup_fraction)) patch.push_back(Assign(K::lr_warmup_fraction, Value()));
+           return std::vector<Patch>{patch};
+         }},
 };
 
 }  // namespace

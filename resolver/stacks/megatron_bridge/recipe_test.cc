@@ -3,6 +3,7 @@
 
 #include "gtest/gtest.h"
 #include "resolver/catalog/bridge_fields.h"
+#include "resolver/catalog/defaults.h"
 #include "resolver/catalog/library_recipes.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
 #include "resolver/stacks/megatron_bridge/override_reader.h"
@@ -72,6 +73,18 @@ TEST(ParseBridgeRecipe, TrainsAtTheDatasetsLength) {
 }
 
 // `model.expert_model_parallel_size=$EP`, where no script sets EP: neither its text nor the recipe's value, or 1.
+TEST(RenderBridge, LeavesScheduleAndLoggingToTheRecipe) {
+  const Environment env = BridgeEnv();
+  const Config config = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
+  RenderInput input{config, env, {}};
+  input.hf_model = "Qwen/Qwen3-30B-A3B";
+  const Launch launch = RenderBridge(input);
+  EXPECT_NE(launch.text.find("--recipe qwen3_30b_a3b_pretrain_config"), std::string::npos);
+  for (const char* section : {"scheduler.", "checkpoint.", "profiling.", "logger."}) {
+    EXPECT_EQ(launch.text.find(section), std::string::npos) << launch.text;
+  }
+}
+
 TEST(ParseBridgeRecipe, KnowsNothingOfAVariableThatIsNotSet) {
   const auto word = [](const char* text, bool unknown = false) { return Argument{text, {}, unknown}; };
   const auto unknown = [](const ParseResult& parsed, K knob) {

@@ -109,8 +109,11 @@ std::vector<std::pair<Knob, Value>> SetOtherwise(const Recipe& recipe, const Con
   for (auto set = base.knobs.rbegin(); set != base.knobs.rend(); ++set) {  // the last one counts
     const Knob knob = set->knob;
     const Section section = Row(knob).section;
-    // The precision is written whole, and takes the place of the recipe's; what it saves is the recipe's affair.
-    constexpr Section kOthers[] = {Section::kMixedPrecision, Section::kLaunch, Section::kDataset, Section::kCheckpoint};
+    // The precision is written whole, and takes the place of the recipe's; what it saves, logs and profiles, and how
+    // the learning rate goes, is the recipe's affair.
+    constexpr Section kOthers[] = {Section::kMixedPrecision, Section::kLaunch,    Section::kDataset,
+                                   Section::kCheckpoint,     Section::kScheduler, Section::kProfiling,
+                                   Section::kLogger};
     if (std::find(std::begin(kOthers), std::end(kOthers), section) != std::end(kOthers)) continue;
     if (!IsOfTheAnswer(knob) || has(written, knob) || has(otherwise, knob)) continue;
     const Value& wanted = config.Get(knob);

@@ -66,6 +66,8 @@ std::string PathOf(Knob knob) {
     case Section::kDataset:
     case Section::kScheduler:
     case Section::kCheckpoint:
+    case Section::kProfiling:
+    case Section::kLogger:
     case Section::kArgs:
     case Section::kLaunch:
       break;
