@@ -17,7 +17,7 @@ namespace {
 using testing::BridgeEnv;
 using testing::LastOf;
 
-std::string NeedsOf(std::vector<std::string> words) {
+std::string NeedsOf(const std::vector<std::string>& words) {
   const ParseResult parsed = ParseBridgePerf(words, BridgeEnv());
   return parsed.findings.empty() ? "" : parsed.findings[0].finding.needs;
 }
@@ -56,6 +56,7 @@ TEST(ParseBridgePerf, TakesTheBeginningOfOneFlagForIt) {
 TEST(ParseBridgePerf, AsksALaunchForWhatItsParserAsksFor) {
   const auto required = [](const std::vector<std::string>& words, int line) {
     std::vector<Argument> args;
+    args.reserve(words.size());
     for (const std::string& word : words) args.push_back({word, {static_cast<int>(args.size()), line, 0}});
     const ParseResult parsed = ParseBridgePerf(absl::Span<const Argument>(args), BridgeEnv());
     return parsed.findings.empty() ? "" : parsed.findings[0].finding.seen;
