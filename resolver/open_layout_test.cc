@@ -188,6 +188,30 @@ TEST(OpenLayout, HasARoomyPlanWithoutTheSplitOfTheChosen) {
   EXPECT_EQ(Resolved(fixed).estimate().fit(), v1::FIT_VERDICT_FITS) << marginal->fixes(0).ShortDebugString();
 }
 
+// The layers of its stages are its own decision's, where they do not divide: left out, the plan was refused as a fix.
+TEST(OpenLayout, HasARoomyPlanOfLayersThatDoNotDivideAsItsFix) {
+  const v1::ResolveConfigRequest request = Training("deepseek-v4-flash", "h100-sxm", 128, 4096, 1024);
+  const v1::ResolveConfigResponse chosen = Resolved(request);
+  const v1::Finding* const marginal = FindFinding(chosen.findings(), "fit.memory-marginal");
+  ASSERT_NE(marginal, nullptr);
+  ASSERT_GT(marginal->fixes_size(), 0);
+  v1::ResolveConfigRequest fixed = request;
+  Apply(marginal->fixes(0), &fixed);
+  const v1::ResolveConfigResponse roomy = Resolved(fixed);
+  EXPECT_EQ(roomy.outcome(), v1::OUTCOME_RESOLVED);
+  EXPECT_EQ(roomy.estimate().fit(), v1::FIT_VERDICT_FITS);
+  EXPECT_LT(StepUs(roomy), 1.1 * StepUs(chosen));
+}
+
+// Graphs of a pipeline are left to an A/B, but for those that gain enough: a search must find the pipelines that do.
+TEST(OpenLayout, FindsPipelinesWhoseGraphsGainEnough) {
+  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 32, 4096, 256);
+  request.mutable_workload()->set_precision("fp8_block");
+  const double open_us = StepUs(Resolved(request));
+  request.mutable_layout()->set_micro_batch_size(1);
+  EXPECT_LE(open_us, 1.01 * StepUs(Resolved(request)));
+}
+
 TEST(OpenLayout, KeepsTheGivenSizes) {
   v1::ResolveConfigRequest request = QwenOnSixteen();
   request.mutable_layout()->set_tensor_model_parallel_size(2);

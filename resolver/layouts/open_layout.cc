@@ -14,6 +14,7 @@
 #include "resolver/base/thousands.h"
 #include "resolver/base/work.h"
 #include "resolver/layouts/execution_space.h"
+#include "resolver/layouts/layout_findings.h"
 #include "resolver/layouts/layout_search.h"
 #include "resolver/layouts/plan_answers.h"
 #include "resolver/layouts/search_work.h"
@@ -99,12 +100,14 @@ Patch ChosenSizes(const NormalizedIntent& question, const ResolvedPlan& plan) {
   return sizes;
 }
 
-// Those of another plan, to stand over the chosen one's: its stages do not follow the chosen one's split.
+// Those of another plan, to stand over the chosen one's: its stages do not follow the chosen one's split, but its own,
+// which its decisions may have made of layers that do not divide.
 Patch OtherSizes(const NormalizedIntent& question, const ResolvedPlan& chosen, const ResolvedPlan& other) {
   Patch sizes = ChosenSizes(question, other);
   if (chosen.intent.layout.pipeline_model_parallel_layout.has_value() &&
       !other.intent.layout.pipeline_model_parallel_layout.has_value()) {
-    sizes.push_back({Knob::pipeline_model_parallel_layout, "", Value()});
+    sizes.push_back(
+        {Knob::pipeline_model_parallel_layout, "", other.decided.config.Get(Knob::pipeline_model_parallel_layout)});
   }
   return sizes;
 }

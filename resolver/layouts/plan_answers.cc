@@ -16,11 +16,12 @@
 #include "resolver/layouts/asked_sizes.h"
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/given_knobs.h"
+#include "resolver/layouts/layout_findings.h"
 #include "resolver/layouts/plan_cautions.h"
 #include "resolver/layouts/resolve_layout.h"
 #include "resolver/layouts/search_work.h"
+#include "resolver/layouts/weigh_executions.h"
 #include "resolver/pipeline/resolve.h"
-#include "resolver/rules/registry.h"
 
 namespace flightplan {
 namespace {
@@ -169,9 +170,10 @@ absl::StatusOr<AskedSizes> AnswerEach(const NormalizedIntent& question, const La
   AskedSizes asked;
   for (const FoundPlan& plan : found.plans) {
     const auto end = answers->plans.begin() + static_cast<std::ptrdiff_t>(known);
-    const bool answered =
-        std::any_of(answers->plans.begin(), end, [&](const PlanAnswer& other) { return other.sizes == plan.sizes; });
-    if (answered) continue;  // with the same plan
+    const auto answered =
+        std::find_if(answers->plans.begin(), end, [&](const PlanAnswer& other) { return other.sizes == plan.sizes; });
+    // With the same plan, unless its layers were given to the stages otherwise.
+    if (answered != end && plan.step.us >= answered->plan.step_us() * (1 - kWorthASplit)) continue;
     Work::Spend(WorkOfAPlan(question));
     answers->cut = Work::Spent();
     if (answers->cut) break;
@@ -179,15 +181,72 @@ absl::StatusOr<AskedSizes> AnswerEach(const NormalizedIntent& question, const La
     answers->cut = Work::Spent();  // it may not be whole
     if (answers->cut) break;
     FLIGHTPLAN_RETURN_IF_ERROR(best.status());
-    if (Launchable(*best)) {
+    if (Launchable(*best) && answered != end) {
+      PlanAnswer again = Answered(plan.sizes, *std::move(best));
+      if (again.RankedUs() < answered->RankedUs()) *answered = std::move(again);
+    } else if (Launchable(*best)) {
       answers->plans.push_back(Answered(plan.sizes, *std::move(best)));
-    } else {
+    } else if (answered == end) {
       std::vector<Finding> errors = ErrorsBesideMemory(*best);
       asked.Add(errors);
       if (answers->refused++ == 0) answers->first_refusal = std::move(errors);
     }
   }
   return asked;
+}
+
+// Of a second look: layouts to choose from, those that are made whole answers of, and how many of these may differ in
+// their virtual stages alone.
+constexpr size_t kMostWithGraphs = 256, kMostGraphsAnswered = 16, kMostOfAPipeline = 2;
+
+double BestUs(const PlanAnswers& answers) {
+  double best_us = std::numeric_limits<double>::infinity();
+  for (const PlanAnswer& plan : answers.plans) best_us = std::min(best_us, plan.RankedUs());
+  return best_us;
+}
+
+// Leaves those whose graphs gain as much as an A/B asks for, so that a whole answer has them.
+void KeepWhatGraphsGain(const SearchQuestion& q, std::vector<FoundPlan>* plans) {
+  std::vector<LayoutSizes> kept;  // without their virtual stages
+  std::erase_if(*plans, [&](const FoundPlan& plan) {
+    LayoutSizes pipeline = plan.sizes;
+    pipeline.vpp = 1;
+    if (kept.size() == kMostGraphsAnswered || plan.sizes.pp == 1 || plan.candidate.graphs == GraphImpl::kNone ||
+        std::count(kept.begin(), kept.end(), pipeline) == kMostOfAPipeline) {
+      return true;
+    }
+    Candidate without = plan.candidate;
+    without.graphs = GraphImpl::kNone;
+    without.graph_modules = 0;
+    StepForecast step;
+    ForecastStep(*q.work, without, q.rates, &step);
+    if (!GainsByAb(step, plan.step)) return true;
+    kept.push_back(pipeline);
+    return false;
+  });
+}
+
+// The decisions leave graphs of a pipeline to an A/B, so that a search takes them for no reason to choose one. Some
+// gain so much that a whole answer has them all the same: pipelines that rank before what was found if they have graphs
+// are answered, too. Returned: whether that was stopped before its end.
+absl::StatusOr<bool> AnswerWithGraphs(const NormalizedIntent& question, const EvidenceSnapshot& evidence,
+                                      LayoutSearch* search, PlanAnswers* answers) {
+  SearchQuestion& q = search->question;
+  std::vector<Graphs>& graphs = q.execution.graphs;
+  const bool held_back = std::any_of(graphs.begin(), graphs.end(), [](const Graphs& one) { return one.max_pp == 1; });
+  if (!held_back || q.objective != SearchObjective::kStepTime || answers->plans.empty()) return false;
+  const std::vector<Graphs> as_searched = graphs;
+  const size_t keep = std::exchange(q.keep, kMostWithGraphs), alike = std::exchange(q.keep_alike, size_t{0});
+  for (Graphs& one : graphs) one.max_pp = 0;
+  q.limit = BestUs(*answers);
+  SearchResult found = Search(q);
+  graphs = as_searched;
+  q.keep = keep;
+  q.keep_alike = alike;
+  if (q.units > 0) q.units -= std::min(q.units - 1, found.statistics.units);
+  KeepWhatGraphsGain(q, &found.plans);
+  FLIGHTPLAN_RETURN_IF_ERROR(AnswerEach(question, *search, found, evidence, answers).status());
+  return found.statistics.stopped || answers->cut;
 }
 
 // What leaves room, and then what leaves less and ranks before all of it. Where a rule refuses one size of every layout
@@ -200,8 +259,7 @@ absl::StatusOr<SearchStatistics> AnswerRooms(const NormalizedIntent& question, c
   for (size_t i = 0; i < std::size(kRooms);) {
     const double room = kRooms[i];
     q.room = room;
-    q.limit = std::numeric_limits<double>::infinity();
-    for (const PlanAnswer& plan : answers->plans) q.limit = std::min(q.limit, plan.RankedUs());
+    q.limit = BestUs(*answers);
     q.caution->memory = MemoryCaution(room);
     const SearchResult found = Search(q);
     if (!first.has_value()) first = found.statistics;
@@ -209,6 +267,10 @@ absl::StatusOr<SearchStatistics> AnswerRooms(const NormalizedIntent& question, c
     first->stopped |= found.statistics.stopped || answers->cut;
     const bool enough = found.statistics.stopped || q.objective == SearchObjective::kMemoryHeadroom;
     if (bounded) q.units -= std::min(q.units - 1, found.statistics.units);  // 0 would be no bound
+    if (!answers->cut && !enough && q.units != 1) {
+      FLIGHTPLAN_ASSIGN_OR_RETURN(const bool stopped, AnswerWithGraphs(question, evidence, search, answers));
+      first->stopped |= stopped;
+    }
     if (answers->cut || (enough && !answers->plans.empty()) || q.units == 1) break;
     const bool again = answers->plans.empty() && asked.GiveTo(&q.layout.wish);
     if (!again) ++i;
@@ -329,56 +391,6 @@ absl::StatusOr<SearchStatistics> SearchAndAnswer(const NormalizedIntent& questio
   }
   Rank(*search, answers);
   return statistics;
-}
-
-std::vector<Finding> ErrorsBesideMemory(const ResolvedPlan& plan) {
-  std::vector<Finding> errors;
-  std::copy_if(plan.run.findings.begin(), plan.run.findings.end(), std::back_inserter(errors), [](const Finding& f) {
-    return f.severity == Severity::kError && f.area != "fit" && f.rule_id != "layout.open";
-  });
-  return errors;
-}
-
-namespace {
-
-bool AllOf(const auto& names, auto holds) { return std::all_of(names.begin(), names.end(), holds); }
-
-// A rule about the model, about what the question pins or about its precision, on these machines with these libraries:
-// no size of a layout moves what it looks at.
-bool LooksAtNoLayout(const Rule& rule, const NormalizedIntent& question) {
-  const auto given = [](absl::string_view name) {
-    constexpr absl::string_view kGiven[] = {"model_class", "model_type", "gpu", "cc_major", "cc_minor", "te", "torch"};
-    return std::find(std::begin(kGiven), std::end(kGiven), name) != std::end(kGiven);
-  };
-  const auto pinned = [&](Knob knob) {
-    const absl::string_view group = Row(knob).group;
-    return group == "precision" || group == "adapters" || PinOf(question, knob).has_value();
-  };
-  return rule.reads.size + rule.reads_env.size > 0 && AllOf(rule.reads_env, given) && AllOf(rule.reads, pinned);
-}
-
-}  // namespace
-
-std::vector<Finding> ErrorsOfEveryLayout(const ResolvedPlan& plain) {
-  std::vector<Finding> errors;
-  std::copy_if(plain.run.findings.begin(), plain.run.findings.end(), std::back_inserter(errors), [&](const Finding& f) {
-    const Rule* const rule = f.severity == Severity::kError ? FindRule(f.rule_id) : nullptr;
-    return rule != nullptr && LooksAtNoLayout(*rule, plain.intent);
-  });
-  return errors;
-}
-
-Finding PlanFinding(absl::string_view id, Severity severity, std::string seen, std::string needs) {
-  Finding finding;
-  finding.rule_id = id;
-  finding.area = "plan";
-  finding.severity = severity;
-  finding.verdict = severity == Severity::kInfo ? Verdict::kAdvice : Verdict::kWillRun;
-  finding.stage = "plan";
-  finding.seen = std::move(seen);
-  finding.needs = std::move(needs);
-  finding.source = "resolver/planner";
-  return finding;
 }
 
 }  // namespace flightplan

@@ -66,15 +66,4 @@ absl::Status AnswerPlans(const NormalizedIntent& question, const LayoutSearch& s
 absl::StatusOr<SearchStatistics> SearchAndAnswer(const NormalizedIntent& question, const EvidenceSnapshot& evidence,
                                                  LayoutSearch* search, PlanAnswers* answers);
 
-// What refuses a plan, whatever its memory and the sizes that are open.
-std::vector<Finding> ErrorsBesideMemory(const ResolvedPlan& plan);
-
-// What refuses every layout alike: the model, its precision on these GPUs, or pins. Nothing need be searched. `plain`:
-// the question without a search.
-std::vector<Finding> ErrorsOfEveryLayout(const ResolvedPlan& plain);
-inline constexpr char kEachRefused[] = "no layout was searched: each would be refused, whatever its sizes";
-
-// A finding about a search. `id` must outlive it: a constant.
-Finding PlanFinding(absl::string_view id, Severity severity, std::string seen, std::string needs);
-
 }  // namespace flightplan

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/thousands.h"
+#include "resolver/layouts/layout_findings.h"
 #include "resolver/pipeline/resolve.h"
 
 namespace flightplan {

@@ -122,6 +122,10 @@ bool BetterExecuted(const ResolvedPlan& plan, const ResolvedPlan& other, double 
   return !Launchable(plan) || Gains(plan.step->step, other.step->step, errors, worth);
 }
 
+bool GainsByAb(const StepForecast& candidate, const StepForecast& other) {
+  return Gains(candidate, other, kErrorsOfAnAb / kMarginOfACandidate);
+}
+
 double ExecutionLimitUs(const ResolvedPlan& plan, double worth, double errors) {
   if (!Launchable(plan)) return std::numeric_limits<double>::max();
   return plan.step->step.us * (1 + std::min(-worth, LeastCertain(errors) + kRounding));

@@ -61,6 +61,9 @@ void KeepStanding(const ResolvedPlan& plan, const PlansOwn& own, absl::Span<cons
 bool BetterExecuted(const ResolvedPlan& plan, const ResolvedPlan& other, double room, double errors,
                     double worth = kAsFast);
 
+// Whether another forecast of a candidate gains as much as a choice must that evidence left to an A/B.
+bool GainsByAb(const StepForecast& candidate, const StepForecast& other);
+
 // Above what no candidate is of use. `worth` and `errors`: as BetterExecuted takes them.
 double ExecutionLimitUs(const ResolvedPlan& plan, double worth = kAsFast, double errors = 0);
 
