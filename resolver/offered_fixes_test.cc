@@ -167,5 +167,16 @@ TEST(OfferedFixes, OffersNoExpertSizeToADenseModel) {
   }
 }
 
+// Of 60 experts 6 is the next smaller divisor, but none of 8 GPUs.
+TEST(OfferedFixes, AnExpertSizeThatTheGpusHaveToo) {
+  v1::ResolveConfigRequest request = Training("qwen1.5-moe-a2.7b", "h100-sxm", 8, 4096, 64);
+  request.mutable_layout()->set_expert_model_parallel_size(8);
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  const v1::Finding* const error = FindFinding(answer.findings(), "mlm.experts-divisible-ep");
+  ASSERT_NE(error, nullptr);
+  ASSERT_GT(error->fixes_size(), 0);
+  EXPECT_EQ(error->fixes(0).knobs(0).value().int_value(), 4);
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -1,4 +1,6 @@
 // Experts and expert parallelism on the command line.
+#include <algorithm>
+
 #include "resolver/base/integers.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"
@@ -12,7 +14,19 @@ using F = const Facts&;
 std::vector<Patch> DividingExperts(F f) {
   const std::optional<int64_t> size =
       NextSmallerFit(f.num(K::num_moe_experts), 1, f.num(K::expert_model_parallel_size));
-  return {{Assign(K::expert_model_parallel_size, size.value_or(1))}};
+  std::vector<Patch> patches;
+  // One that the world of experts is a multiple of too, where it is known: the other stops at the grid.
+  const int64_t beside = std::max<int64_t>(1, f.num(K::expert_tensor_parallel_size)) *
+                         std::max<int64_t>(1, f.num(K::pipeline_model_parallel_size));
+  if (const std::optional<int64_t> world = f.env().world_size; world.has_value()) {
+    for (int64_t ep = size.value_or(1); ep > 1; --ep) {
+      if (f.num(K::num_moe_experts) % ep != 0 || !Divisible(*world, ep) || !Divisible(*world / ep, beside)) continue;
+      patches.push_back({Assign(K::expert_model_parallel_size, ep)});
+      break;
+    }
+  }
+  if (patches.empty()) patches.push_back({Assign(K::expert_model_parallel_size, size.value_or(1))});
+  return patches;
 }
 void CollapseSingle(Editor& e, K knob) {
   const Value::List& items = e.facts().value(knob).list();
