@@ -180,6 +180,9 @@ TEST(NextStep, IsNotFp8WhereThatWouldNotRunOrWasSpokenOf) {
   request.mutable_workload()->set_precision("mxfp8");
   EXPECT_FALSE(Holds(NextSteps(request), kPrecision));
   request = Llama70bOn("b200-sxm");
+  request.mutable_workload()->set_seq_length(4097);  // no multiple of 8 tokens
+  EXPECT_FALSE(Holds(NextSteps(request), kPrecision));
+  request = Llama70bOn("b200-sxm");
   request.add_pinned_knobs()->set_name("fp8");
   EXPECT_FALSE(Holds(NextSteps(request), kPrecision));
 }
@@ -363,6 +366,14 @@ TEST(NextStep, AWallAloneMakesNoPlanSlower) {
   for (const v1::Wall wall : {v1::WALL_COMMUNICATION, v1::WALL_HOST, v1::WALL_COMPUTE}) {
     question.mutable_profile()->set_wall(wall);
     EXPECT_LT(StepUs(Resolved(question)), 1.01 * plain_us) << v1::Wall_Name(wall);
+  }
+}
+
+// FP8 it has, MXFP8 not.
+TEST(NextStep, IsNoMxfp8WhereTransformerEngineRefusesIt) {
+  const v1::ResolveConfigResponse answer = Resolved(Training("gpt-oss-20b", "rtx-pro-6000-server", 8, 4096, 64));
+  for (const v1::Finding& finding : answer.findings()) {
+    EXPECT_FALSE(absl::StrContains(finding.needs(), "mxfp8")) << finding.needs();
   }
 }
 

@@ -178,5 +178,26 @@ TEST(OfferedFixes, AnExpertSizeThatTheGpusHaveToo) {
   EXPECT_EQ(error->fixes(0).knobs(0).value().int_value(), 4);
 }
 
+TEST(OfferedFixes, Mxfp8ThatTransformerEngineRefusesBecomesARecipeThatRuns) {
+  v1::ResolveConfigRequest request = Training("qwen3-8b", "rtx-pro-6000-server", 8, 4096, 64);
+  request.mutable_workload()->set_precision("mxfp8");
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  const v1::Finding* const error = FindFinding(answer.findings(), "gpu-gate.mxfp8-not-on-12.0");
+  ASSERT_NE(error, nullptr);
+  ASSERT_GT(error->fixes_size(), 0);
+  Apply(error->fixes(0), &request);
+  EXPECT_EQ(FindFinding(Resolved(request).findings(), "gpu-gate.mxfp8-not-on-12.0"), nullptr);
+}
+
+TEST(OfferedFixes, Fp8OfUnevenTokensHasALengthThatIsEven) {
+  v1::ResolveConfigRequest request = Training("llama-3.1-8b", "h100-sxm", 8, 4097, 64);
+  request.mutable_workload()->set_precision("fp8_block");
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  const v1::Finding* const error = FindFinding(answer.findings(), "fp8.tokens-multiple-of-8");
+  ASSERT_NE(error, nullptr);
+  ASSERT_EQ(error->fixes_size(), 2);
+  EXPECT_EQ(error->fixes(1).knobs(0).value().int_value(), 4104) << error->fixes(1).ShortDebugString();
+}
+
 }  // namespace
 }  // namespace flightplan

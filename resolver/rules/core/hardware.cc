@@ -1,5 +1,6 @@
 // Gates of the GPU and of the libraries where upstream has none, or says so only when the first kernel runs.
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -19,6 +20,7 @@ bool Fp8(F f, absl::string_view recipe) { return f.on(K::fp8) && f.is(K::fp8_rec
 bool FlexWith(F f, absl::string_view backend) {
   return Moe(f) && f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, backend);
 }
+constexpr int64_t kMostTokens = int64_t{1} << 30;
 bool KnownGpu(F f) { return f.env().cc_major > 0; }
 bool OlderThan(F f, int major, int minor) {
   return KnownGpu(f) && (f.env().cc_major < major || (f.env().cc_major == major && f.env().cc_minor < minor));
@@ -69,6 +71,30 @@ std::vector<Patch> RecipeOfInstalled(F f) {
   return patches;
 }
 
+// Transformer Engine's linear layers hold the tokens of a pass, as each rank has them, against kFp8Tokens.
+constexpr int64_t kFp8Tokens = 8;
+constexpr K kPacks[] = {K::packing_sft_data,
+                        K::packing_pretrain_data,
+                        K::rl_use_sequence_packing,
+                        K::dataset_enable_in_batch_packing,
+                        K::dataset_pack_sequences_in_batch,
+                        K::dataset_enable_offline_packing};
+bool OneLengthOfTokens(F f) {
+  if (std::any_of(std::begin(kPacks), std::end(kPacks), [&](K knob) { return f.on(knob); })) return false;
+  return f.num(K::seq_length) > 0 && f.num(K::micro_batch_size) > 0 && !f.on(K::variable_seq_lengths) &&
+         f.num(K::seq_length) <= kMostTokens && f.num(K::micro_batch_size) <= kMostTokens;
+}
+int64_t ContextRanks(F f) { return std::max<int64_t>(1, f.num(K::context_parallel_size)); }
+bool UnevenTokens(F f, int64_t seq) {
+  const int64_t tokens = seq * f.num(K::micro_batch_size);
+  return tokens % ContextRanks(f) == 0 && tokens / ContextRanks(f) % kFp8Tokens != 0;
+}
+std::vector<Patch> EvenTokens(F f) {
+  const int64_t unit = kFp8Tokens * ContextRanks(f);
+  const int64_t seq = (f.num(K::seq_length) + unit - 1) / unit * unit;
+  return {WithoutFp8(f), {Assign(K::seq_length, seq)}};
+}
+
 // Expert ranks that share one NVLink domain, which HybridEP has to be told.
 int64_t RanksPerDomain(F f) {
   const int64_t ep = std::max<int64_t>(1, f.num(K::expert_model_parallel_size));
@@ -98,6 +124,16 @@ const Rule kRules[] = {
               "and the "
               "tensorwise one",
      .fix = OlderRecipe},
+    {.id = "gpu-gate.mxfp8-not-on-12.0",
+     .area = "gpu-gate",
+     .at = {Phase::kHardware, 101},
+     .source = "NVIDIA Transformer Engine: transformer_engine/pytorch/quantization.py, _compute_mxfp8_support; "
+               "NVIDIA/Megatron-LM#4175",
+     .reads = {K::fp8_recipe, K::fp8},
+     .reads_env = {"gpu"},
+     .when = [](F f) { return Fp8(f, "mxfp8") && f.env().cc_major >= 12; },
+     .needs = "Transformer Engine has no MXFP8 for GPUs of compute capability 12.0 and later yet",
+     .fix = RecipeOfInstalled},
     {.id = "gpu-gate.nvfp4-needs-blackwell",
      .area = "gpu-gate",
      .at = {Phase::kHardware, 102},
@@ -134,6 +170,28 @@ const Rule kRules[] = {
            const Fp8Recipe* const recipe = RecipeOfRelease(f);
            return recipe == nullptr ? "" : absl::StrCat(recipe->name, " came with ", recipe->te);
          }},
+    {.id = "fp8.tokens-multiple-of-8",
+     .area = "fp8",
+     .at = {Phase::kHardware, 105},
+     .source = "NVIDIA Transformer Engine: transformer_engine/pytorch/utils.py, assert_dim_for_fp8_exec",
+     .reads = {K::fp8, K::seq_length, K::micro_batch_size, K::context_parallel_size},
+     .when = [](F f) { return f.on(K::fp8) && OneLengthOfTokens(f) && UnevenTokens(f, f.num(K::seq_length)); },
+     .needs = "FP8 multiplies a multiple of 8 tokens: micro_batch_size x seq_length / context_parallel_size",
+     .fix = EvenTokens,
+     .detail =
+         [](F f) {
+           return absl::StrCat("each rank has ", f.num(K::micro_batch_size) * f.num(K::seq_length) / ContextRanks(f),
+                               " tokens in a pass");
+         }},
+    {.id = "router.fusion-te-2.7",
+     .area = "version-gate",
+     .at = {Phase::kHardware, 106},
+     .source = "Megatron-LM:megatron/core/extensions/transformer_engine.py:3669",
+     .reads = {K::moe_router_fusion, K::num_moe_experts},
+     .reads_env = {"te"},
+     .when = [](F f) { return Moe(f) && f.on(K::moe_router_fusion) && !f.te_at_least("2.7.0.dev0"); },
+     .needs = "the fused router needs Transformer Engine 2.7, or its first pass stops the run",
+     .fixes = {{{K::moe_router_fusion, false}}}},
     {.id = "gpu-gate.deepep-on-rack",
      .area = "gpu-gate",
      .at = {Phase::kHardware, 110},

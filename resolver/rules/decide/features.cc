@@ -125,6 +125,7 @@ void ExtractHardware(const NormalizedIntent& intent, Features* f) {
   // A system whose compute capability is not published yet is newer than those whose is; MXFP8 came with Blackwell.
   const bool mxfp8 = std::find(gpu.fp8_recipes.begin(), gpu.fp8_recipes.end(), "mxfp8") != gpu.fp8_recipes.end();
   f->blackwell = gpu.cc_major >= 10 || (gpu.cc_major == 0 && mxfp8);
+  f->mxfp8 = f->blackwell && gpu.cc_major < 12;
   f->rack_scale = f->domain > f->node;
   f->memory_known = gpu.hbm_bytes.has_value();
   if (f->memory_known) f->capacity = std::max(0.0, static_cast<double>(*gpu.hbm_bytes) - memory::kHeadroomBytes.value);

@@ -28,6 +28,7 @@ struct Features {
   int64_t domain = 8;  // GPUs that share one NVLink domain
   int64_t node = 8;    // GPUs of one operating system image
   bool hopper = false, blackwell = false;
+  bool mxfp8 = false;              // Blackwell on which Transformer Engine has it: not from compute capability 12.0 on
   bool rack_scale = false;         // the NVLink domain is larger than a node (NVL72)
   bool ep_crosses_domain = false;  // tokens leave the NVLink domain
   int64_t ep_domains = 1;          // domains that one expert-parallel group spans

@@ -32,16 +32,16 @@ void DecidePrecision(Deliberation& d) {
   }
   // Hopper computes FP8 in 128x128 blocks well; on Blackwell MXFP8 is native. Said, never done: it changes convergence.
   const bool other_on_blackwell =
-      f.blackwell && (f.precision == Precision::kFp8Blockwise || f.precision == Precision::kFp8Delayed);
+      f.mxfp8 && (f.precision == Precision::kFp8Blockwise || f.precision == Precision::kFp8Delayed);
   const bool other_on_hopper = f.hopper && f.precision == Precision::kFp8Delayed;
   if ((other_on_blackwell || other_on_hopper) && !f.bring_up && !d.pinned(K::fp8_recipe)) {
     AbSuggestion ab{.knob = K::fp8_recipe, .plan_value = d.value(K::fp8_recipe)};
-    ab.other_value = f.blackwell ? Value("mxfp8") : Value("blockwise");
+    ab.other_value = f.mxfp8 ? Value("mxfp8") : Value("blockwise");
     ab.reason =
-        f.blackwell
+        f.mxfp8
             ? "MXFP8 is the native recipe of Blackwell; it changes the numerics, so it is yours to choose"
             : "blockwise is the recommended FP8 recipe of Hopper; it changes the numerics, so it is yours to choose";
-    if (f.blackwell) ab.companions = {{K::fp8, Value(Fp8RecipeOf(Precision::kMxfp8)->format)}};
+    if (f.mxfp8) ab.companions = {{K::fp8, Value(Fp8RecipeOf(Precision::kMxfp8)->format)}};
     d.SuggestAb(std::move(ab));
   }
 }
