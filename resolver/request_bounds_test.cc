@@ -47,6 +47,18 @@ TEST(RequestBounds, AFigureThatNoMachineHasIsRefused) {
   }
 }
 
+// The GPU waits for one or for the other.
+TEST(RequestBounds, WaitsAreNoMoreThanAWholeStep) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  v1::ResolveConfigResponse response;
+  request.mutable_profile()->set_exposed_communication_ratio(0.7);
+  request.mutable_profile()->set_host_gap_ratio(0.7);
+  EXPECT_EQ(ViolatedFields(TestResolver().ResolveConfig(request, &response)),
+            std::set<std::string>{"profile.exposed_communication_ratio"});
+  request.mutable_profile()->set_host_gap_ratio(0.3);
+  EXPECT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+}
+
 TEST(RequestBounds, AnAnswerNeverHoldsHalfACharacter) {
   v1::ResolveConfigRequest request = DeepSeekOnH100();
   request.mutable_layout()->set_pipeline_model_parallel_layout("Et*3|(tt|)*2\xc7\x9a|L");

@@ -31,6 +31,8 @@ std::optional<double> ReadRatio(bool present, double value, absl::string_view na
 
 // Cards of one name differ a little in what they report.
 constexpr double kOverNominal = 1.1;
+// Shares that were rounded may sum to a little more than the whole.
+constexpr double kRounding = 0.02;
 
 double WholeMemory(const GpuSystem& gpu) {
   return static_cast<double>(gpu.hbm_bytes.value_or(0) + gpu.reserved_bytes.value_or(0));
@@ -51,6 +53,15 @@ MeasuredProfile MeasuredProfileFromMessage(const v1::MeasuredProfile& m, const G
   FLIGHTPLAN_READ_RATIO(host_gap_ratio);
   FLIGHTPLAN_READ_RATIO(pipeline_bubble_ratio);
 #undef FLIGHTPLAN_READ_RATIO
+  // The GPU waits for one or for the other.
+  const double waits = profile.exposed_communication_ratio.value_or(0) + profile.host_gap_ratio.value_or(0);
+  if (profile.exposed_communication_ratio <= 1 && profile.host_gap_ratio <= 1 && waits > 1 + kRounding) {
+    violations->Add(
+        "profile.exposed_communication_ratio",
+        absl::StrFormat("%g of the step beside host_gap_ratio (--profile-host) %g is more than a whole step: "
+                        "the GPU waits for one or for the other",
+                        *profile.exposed_communication_ratio, *profile.host_gap_ratio));
+  }
   if (m.has_memory_high_water_bytes()) {
     const auto bytes = static_cast<double>(m.memory_high_water_bytes());
     if (!(bytes >= 0 && bytes <= kGpuMemoryBytes.high)) {
