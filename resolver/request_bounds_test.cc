@@ -59,6 +59,22 @@ TEST(RequestBounds, WaitsAreNoMoreThanAWholeStep) {
   EXPECT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
 }
 
+TEST(RequestBounds, WhatIsRefusedIsNamedAsItWasGiven) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_software()->set_te_version("banana");
+  v1::ResolveConfigResponse response;
+  std::string message(TestResolver().ResolveConfig(request, &response).message());
+  EXPECT_NE(message.find("'banana' is not a version"), std::string::npos) << message;
+  request.mutable_software()->clear_te_version();
+  request.mutable_hardware()->set_reserved_bytes(int64_t{100} << 30);
+  message = std::string(TestResolver().ResolveConfig(request, &response).message());
+  EXPECT_NE(message.find("not 100 GiB"), std::string::npos) << message;
+  request.mutable_hardware()->clear_reserved_bytes();
+  request.mutable_model()->set_name("foo");
+  message = std::string(TestResolver().ResolveConfig(request, &response).message());
+  EXPECT_NE(message.find("`flightplan models`"), std::string::npos) << message;
+}
+
 TEST(RequestBounds, AnAnswerNeverHoldsHalfACharacter) {
   v1::ResolveConfigRequest request = DeepSeekOnH100();
   request.mutable_layout()->set_pipeline_model_parallel_layout("Et*3|(tt|)*2\xc7\x9a|L");

@@ -32,7 +32,8 @@ std::optional<Version> ReadVersion(bool present, const std::string& text, absl::
   if (!present) return std::nullopt;
   std::optional<Version> version = text.size() <= kMaxNameBytes ? Version::Parse(text) : std::nullopt;
   if (!version.has_value()) {
-    violations->Add(absl::StrCat("software.", name), "is not a version such as 2.12.0");
+    violations->Add(absl::StrCat("software.", name),
+                    absl::StrCat("'", Utf8Prefix(text, kMaxNameBytes), "' is not a version such as 2.12.0"));
   }
   return version;
 }

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "flightplan/v1/hardware.pb.h"
+#include "resolver/base/bytes.h"
 #include "resolver/normalize/message_enum.h"
 #include "resolver/normalize/request_bounds.h"
 #include "resolver/plan/quantity.h"
@@ -80,7 +82,8 @@ void ReadReserved(const v1::Hardware& m, GpuSystem* gpu, Violations* violations)
                     absl::StrCat("must be 0..", kGpuMemoryBytes.high, " bytes of one GPU, not ", bytes));
   } else if (gpu->hbm_bytes.has_value() && m.reserved_bytes() >= *gpu->hbm_bytes) {
     violations->Add("hardware.reserved_bytes",
-                    absl::StrCat("must be below the GPU's memory, ", *gpu->hbm_bytes, " bytes, not ", bytes));
+                    absl::StrFormat("must be below the GPU's memory, %.4g GiB, not %.4g GiB",
+                                    static_cast<double>(*gpu->hbm_bytes) / kGib, bytes / kGib));
   } else {
     Reserve(m.reserved_bytes(), gpu);
   }
@@ -92,15 +95,17 @@ HardwareFacts HardwareFromMessage(const v1::Hardware& m, const Catalog& catalog,
                                   Violations* violations) {
   HardwareFacts facts;
   if (m.gpu().empty()) {
-    violations->Add("hardware.gpu", "is required: a name such as h100-sxm; ListGpus has them all");
+    violations->Add("hardware.gpu", "is required: a name such as h100-sxm; `flightplan gpus` (ListGpus) has them all");
   } else if (auto gpu = catalog.FindGpu(m.gpu()); gpu.ok()) {
     facts.gpu = **gpu;
   } else {
     // What is decided hangs on the GPU: there is no answer to half of the question.
-    violations->Add("hardware.gpu",
-                    absl::StrCat(gpu.status().message(),
-                                 " (ListGpus has them all). A GPU of your own is described by its numbers in a site's "
-                                 "catalogue; ValidateConfig judges a finished configuration without it"));
+    violations->Add(
+        "hardware.gpu",
+        absl::StrCat(gpu.status().message(),
+                     " (`flightplan gpus`, ListGpus, has them all). A GPU of your own is described by its numbers "
+                     "in a site's catalogue; `flightplan validate`, ValidateConfig, judges a finished "
+                     "configuration without it"));
   }
   CheckRange("hardware.gpu_count", m.gpu_count(), kMaxGpus, violations);
   ReadFabric(m.fabric(), &facts.gpu, &facts.transport, violations);

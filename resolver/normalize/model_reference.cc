@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "flightplan/v1/model.pb.h"
 #include "resolver/normalize/hf_import.h"
 #include "resolver/normalize/model_message.h"
@@ -14,7 +15,8 @@ ModelSpec ModelFromReference(const v1::ModelRef& reference, const Catalog& catal
     case v1::ModelRef::kName: {
       auto model = catalog.FindModel(reference.name());
       if (model.ok()) return **model;
-      violations->Add("model.name", model.status());
+      violations->Add("model.name",
+                      absl::StrCat(model.status().message(), " (`flightplan models`, ListModels, has them all)"));
       return {};
     }
     case v1::ModelRef::kHfConfigJson: {

@@ -49,7 +49,7 @@ int RunGpus(Arguments args, Context& context) {
     context.out += parsed.positional.empty() ? ToJson(list) : ToJson(list.gpus(0));
     return kExitOk;
   }
-  Table table({{.min_width = 12, .shrink = true},
+  Table table({{},  // what one has to type
                {},
                {.right = true},
                {.right = true},

@@ -17,7 +17,7 @@ std::string ExpertText(const v1::ModelSpec& model) {
 }
 
 void PrintList(const v1::ListModelsResponse& list, Context& context) {
-  Table table({{.min_width = 16, .shrink = true},
+  Table table({{},  // what one has to type
                {.right = true},
                {.right = true},
                {.right = true},
