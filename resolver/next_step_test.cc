@@ -205,8 +205,8 @@ TEST(NextStep, IsAnotherPipelineWhereTheStagesWereGiven) {
 // More stages take more memory: with little room left, decisions made anew would pay for it, so the fix says that they
 // are not to.
 TEST(NextStep, KeepsOffWhatThePlanDoesWithout) {
-  v1::ResolveConfigRequest request = Training("llama-4-maverick", "h200-sxm", 128, 8192, 1024);
-  SetSizes({.tp = 1, .pp = 16, .vpp = 1, .ep = 8}, &request);
+  v1::ResolveConfigRequest request = Llama70bOn("h100-sxm");
+  request.mutable_workload()->set_global_batch_size(128);
   const v1::ResolveConfigResponse answer = Resolved(request);
   const v1::Finding* const step = FindFinding(answer.findings(), "decide.next-step-pipeline");
   ASSERT_NE(step, nullptr);
@@ -314,26 +314,18 @@ TEST(NextStep, ToFp8KeepsTheOverlapThatTheForecastChose) {
   EXPECT_LT(Resolved(request).estimate().step_time_us().value(), before.estimate().step_time_us().value());
 }
 
-// Without recompute there is less room, which decisions of their own would make again on the host: 25 % for the 2 %
-// that were promised.
-TEST(NextStep, TheFirstSaysWhatGoesWithIt) {
+// Without recompute there is less room, and it may not be there: a run that fits by chance is not worth 2 %.
+TEST(NextStep, TakesNoMemoryWhereThereIsLittle) {
   v1::ResolveConfigRequest request = Training("glm-4.5", "b300-sxm", 128, 4096, 512);
   SetSizes({.tp = 2, .pp = 1, .ep = 32}, &request);
   request.mutable_layout()->set_micro_batch_size(2);
-  const v1::ResolveConfigResponse before = Resolved(request);
-  const v1::Finding* const next = FindFinding(before.findings(), "decide.next-step");
-  ASSERT_NE(next, nullptr);
-  EXPECT_TRUE(absl::StrContains(next->needs(), "recompute_granularity=none; step -2 %")) << next->needs();
-  ASSERT_EQ(next->fixes_size(), 1);
-  v1::ResolveConfigRequest alone = request;
-  v1::KnobSetting* const none = alone.add_pinned_knobs();
-  none->set_name("recompute_granularity");
-  none->mutable_value();
-  EXPECT_GT(StepUs(Resolved(alone)), 1.1 * StepUs(before));
-  Apply(next->fixes(0), &request);
-  const v1::ResolveConfigResponse after = Resolved(request);
-  EXPECT_NEAR(StepUs(after) / StepUs(before), 0.98, 0.01);
-  EXPECT_EQ(after.estimate().fit(), before.estimate().fit());
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  ASSERT_EQ(answer.estimate().fit(), v1::FIT_VERDICT_MARGINAL);
+  const v1::Finding* const next = FindFinding(answer.findings(), "decide.next-step");
+  EXPECT_TRUE(next == nullptr || !absl::StrContains(next->needs(), "recompute_granularity=none")) << next->needs();
+  request = Training("llama-4-maverick", "h200-sxm", 128, 8192, 1024);
+  SetSizes({.tp = 1, .pp = 16, .vpp = 1, .ep = 8}, &request);
+  EXPECT_EQ(FindFinding(Resolved(request).findings(), "decide.next-step-pipeline"), nullptr);
 }
 
 // The data-parallel half of a container's overlaps has no effect there (dp-overlap.needs-ddp-distopt).

@@ -100,19 +100,22 @@ std::optional<Finding> FindNextPipeline(const NormalizedIntent& intent, const St
   }
   std::stable_sort(better.begin(), better.end(),
                    [](const Pipeline& a, const Pipeline& b) { return a.effect.change < b.effect.change; });
+  const MemoryForecast now = model.Memory(config, plan.env, plan.stages);
   for (size_t i = 0; i < std::min(better.size(), kMostJudged); ++i) {
     const Pipeline& pipeline = better[i];
     const MemoryForecast memory = MemoryWith(model, plan, pipeline.changes);
     const StepModel::Room left = StepModel::RoomOf(memory.verdict);
-    if (left > plan.room || !MayBeTried(plan, pipeline.changes)) continue;
+    const bool tighter =
+        plan.room == StepModel::Room::kMarginal && memory.fullest.total.value > now.fullest.total.value;
+    if (left > plan.room || tighter || !MayBeTried(plan, pipeline.changes)) continue;
     Finding finding = OtherStepFinding("decide.next-step-pipeline", "the schedule replayed with the forecast's pieces",
                                        plan, pipeline.changes, left);
     const int own = plan.stages.vpp;
     finding.seen = absl::StrFormat("the bubble takes %.0f %% of the step with %d virtual %s a rank",
                                    100 * bubble->ratio, own, own == 1 ? "stage" : "stages");
-    finding.needs = absl::StrCat("next to try: ", Words(pipeline.changes), "; ",
-                                 PromiseOf(pipeline.effect, model.Memory(config, plan.env, plan.stages), memory),
-                                 ". You gave the stages, so they stay until you change them");
+    finding.needs =
+        absl::StrCat("next to try: ", Words(pipeline.changes), "; ", PromiseOf(pipeline.effect, now, memory),
+                     ". You gave the stages, so they stay until you change them");
     return finding;
   }
   return std::nullopt;

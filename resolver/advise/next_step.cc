@@ -238,7 +238,7 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
     weigh(wall, Moves(intent, model, plan.config).For(wall.name));
   }
   if (moves.empty()) return std::nullopt;
-  const double now = short_of_memory ? model.Memory(plan.config, plan.env, plan.stages).fullest.total.value : 0;
+  const double now = model.Memory(plan.config, plan.env, plan.stages).fullest.total.value;
   std::stable_sort(moves.begin(), moves.end(),
                    [](const Move& a, const Move& b) { return a.effect.change < b.effect.change; });
   for (size_t i = 0; i < std::min(moves.size(), kMostJudged); ++i) {
@@ -248,6 +248,7 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
     if (left > room && left >= StepModel::Room::kMarginal) continue;  // speed is no use to a run that may not fit
     if (left == StepModel::Room::kShort) continue;
     if (short_of_memory && memory.fullest.total.value >= now) continue;
+    if (room == StepModel::Room::kMarginal && memory.fullest.total.value > now) continue;
     if (!MayBeTried(plan, move.changes)) continue;
     NextStep next;
     next.finding =
