@@ -59,6 +59,18 @@ TEST(RequestBounds, WaitsAreNoMoreThanAWholeStep) {
   EXPECT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
 }
 
+TEST(RequestBounds, OneStageHasNoBubble) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  v1::ResolveConfigResponse response;
+  request.mutable_profile()->set_pipeline_bubble_ratio(0.3);
+  EXPECT_TRUE(TestResolver().ResolveConfig(request, &response).ok());
+  request.mutable_layout()->set_pipeline_model_parallel_size(1);
+  request.mutable_layout()->clear_virtual_pipeline_model_parallel_size();
+  request.mutable_layout()->clear_pipeline_model_parallel_layout();
+  EXPECT_EQ(ViolatedFields(TestResolver().ResolveConfig(request, &response)),
+            std::set<std::string>{"profile.pipeline_bubble_ratio"});
+}
+
 TEST(RequestBounds, WhatIsRefusedIsNamedAsItWasGiven) {
   v1::ResolveConfigRequest request = DeepSeekOnH100();
   request.mutable_software()->set_te_version("banana");

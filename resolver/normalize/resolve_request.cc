@@ -86,6 +86,11 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   CheckStages(intent.layout, &violations);
   ReadVariables(request.env(), &intent.env, &violations);
   if (request.has_profile()) intent.profile = MeasuredProfileFromMessage(request.profile(), intent.gpu, &violations);
+  if (intent.profile.has_value() && intent.profile->pipeline_bubble_ratio > 0 &&
+      intent.layout.pipeline_model_parallel_size == 1) {
+    violations.Add("profile.pipeline_bubble_ratio",
+                   "one pipeline stage (--pp 1) has no bubble: leave it out, or give the stages it was measured with");
+  }
   std::optional<HardwareProfile> sent;
   if (request.has_probe_profile()) sent = ProfileFromMessage(request.probe_profile(), "probe_profile", &violations);
   ReadDialects(request.dialects(), &intent, &violations);
