@@ -71,6 +71,16 @@ TEST(RequestBounds, OneStageHasNoBubble) {
             std::set<std::string>{"profile.pipeline_bubble_ratio"});
 }
 
+TEST(RequestBounds, AnUnknownReleaseIsToldTheNearest) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_target()->set_framework("megatron-lm");
+  request.mutable_target()->set_version("0.12");
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  const v1::Finding* const unknown = testing::FindFinding(answer.findings(), "target.unknown-version");
+  ASSERT_NE(unknown, nullptr);
+  EXPECT_NE(unknown->seen().find("0.15 is the nearest"), std::string::npos) << unknown->seen();
+}
+
 TEST(RequestBounds, WhatIsRefusedIsNamedAsItWasGiven) {
   v1::ResolveConfigRequest request = DeepSeekOnH100();
   request.mutable_software()->set_te_version("banana");

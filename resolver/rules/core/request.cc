@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "resolver/base/utf8.h"
+#include "resolver/plan/stack.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -60,7 +61,8 @@ const Rule kRules[] = {
      .needs = "judged as the nearest known release; checks that came or went in between may differ",
      .detail =
          [](F f) {
-           return absl::StrCat("release '", Utf8Prefix(f.env().unknown_version, 64), "' is none that was read");
+           return absl::StrCat("release '", Utf8Prefix(f.env().unknown_version, 64), "' is none that was read, ",
+                               ReleaseText(ReleaseOf(f.env())), " is the nearest");
          }},
 };
 
