@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -21,9 +23,13 @@ struct Written {
 };
 
 std::map<std::string, Written> ValuesOf(const v1::ResolveConfigResponse& answer) {
+  std::set<std::string, std::less<>> changed;
+  for (const v1::EffectiveChange& change : answer.effective_changes()) changed.insert(change.name());
   std::map<std::string, Written> values;
   for (const v1::ConfigEntry& entry : answer.config()) {
-    values[entry.name()] = {ValueText(entry.value()), entry.reason(), entry.origin() == v1::CONFIG_ORIGIN_UPSTREAM};
+    // No change: the stack has only reshaped what was written, a list of one to its item.
+    const bool by_stack = entry.origin() == v1::CONFIG_ORIGIN_UPSTREAM && changed.contains(entry.name());
+    values[entry.name()] = {ValueText(entry.value()), entry.reason(), by_stack};
   }
   if (answer.launches_size() > 0) {
     for (const auto& [name, value] : answer.launches(0).env()) values[absl::StrCat("env.", name)] = {value, "", false};

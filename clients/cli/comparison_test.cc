@@ -47,6 +47,7 @@ Side Before() {
       origin: CONFIG_ORIGIN_UPSTREAM
       reason: "the stack"
     }
+    effective_changes { rule_id: "mlm.x" name: "align_param_gather" }
     decisions { name: "env.CUDA_DEVICE_MAX_CONNECTIONS" reason: "TP overlap wants one queue" }
     findings { rule_id: "old" severity: SEVERITY_WARNING seen: "an old thing" }
     findings { rule_id: "both" severity: SEVERITY_INFO seen: "the same" }
@@ -122,6 +123,25 @@ TEST(Compare, FindsWhatDiffersAndWhy) {
   EXPECT_EQ(c.values[2].name, "env.CUDA_DEVICE_MAX_CONNECTIONS");
   EXPECT_EQ(c.values[2].why_a, "TP overlap wants one queue");
   EXPECT_TRUE(c.values[3].by_stack);  // last, whatever the order of the answer
+}
+
+// A list of one that the stack takes apart is still the caller's.
+TEST(Compare, ShowsWhatTheCallerWroteAndTheStackReshaped) {
+  const Side a = Answer("a.json", R"pb(
+    config {
+      name: "moe_aux_loss_coeff"
+      value { double_value: 0.001 }
+      origin: CONFIG_ORIGIN_UPSTREAM
+    })pb");
+  const Side b = Answer("b.json", R"pb(
+    config {
+      name: "moe_aux_loss_coeff"
+      value { double_value: 0.01 }
+      origin: CONFIG_ORIGIN_UPSTREAM
+    })pb");
+  const Comparison c = Compare(a, b);
+  ASSERT_EQ(c.values.size(), 1u);
+  EXPECT_FALSE(c.values[0].by_stack);
 }
 
 TEST(Compare, TakesTheFullestStageOfEach) {
