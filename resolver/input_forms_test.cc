@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/work.h"
@@ -104,6 +105,20 @@ TEST(InputForms, TakesTheSizeFromTheLaunch) {
   EXPECT_TRUE(
       grid_fails("#SBATCH --nodes=3\ntorchrun --nproc-per-node 8 --nnodes $SLURM_NNODES a.py "
                  "--num-experts 16 --expert-model-parallel-size 16\n"));
+}
+
+// The router's and the dispatcher's defaults go with checks of the stack that has them.
+TEST(InputForms, ADenseModelTakesTheTargetsOwnDefaultsForExperts) {
+  v1::ConvertConfigRequest request;
+  request.mutable_target()->set_framework("ms-swift");
+  v1::ValidateConfigRequest& source = *request.mutable_source();
+  source = FileOf("megatron-lm", "run.sh",
+                  "torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 4 --hidden-size 1024 --seq-length 4096 "
+                  "--num-attention-heads 16 --max-position-embeddings 4096 --micro-batch-size 1\n");
+  v1::ConvertConfigResponse answer;
+  ASSERT_TRUE(TestResolver().ConvertConfig(request, &answer).ok());
+  EXPECT_FALSE(answer.pinned_defaults().empty());
+  EXPECT_FALSE(absl::StrContains(answer.launch().text(), "--moe_")) << answer.launch().text();
 }
 
 // Half a configuration would be judged as another one.

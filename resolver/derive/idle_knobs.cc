@@ -70,4 +70,12 @@ bool IsIdle(Knob knob, const Config& config) {
                      [&](const Switch& row) { return Covers(row.knob, name) && !row.on(config); });
 }
 
+bool IsDense(const Config& config) { return !config.Get(K::num_moe_experts).truthy(); }
+
+bool IsOfAnotherModel(Knob knob, const Config& config, bool dense) {
+  const absl::string_view group = Row(knob).group;
+  if (group == "mla") return !config.Get(K::multi_latent_attention).truthy();
+  return dense && (group == "moe" || group == "dispatcher");
+}
+
 }  // namespace flightplan

@@ -100,10 +100,11 @@ class Conversion {
     const RunResult there = Run(WriteForTarget(to_.config, to_.env), to_.env);
     const Config& runs_here = here.config;
     const Config& runs_there = there.config;
-    const bool latent = runs_here.Get(Knob::multi_latent_attention).truthy();
+    const Knob experts = Knob::num_moe_experts;
+    const bool open = known_.hidden.contains(experts) || LeftOpen(experts, from_.env, from_.config, known_);
     for (int i = 0; i < kKnobCount; ++i) {
       const Knob knob = static_cast<Knob>(i);
-      if (!latent && absl::string_view(Row(knob).group) == "mla") continue;  // of another class of configuration
+      if (IsOfAnotherModel(knob, runs_here, /*dense=*/!open && IsDense(runs_here) && IsDense(runs_there))) continue;
       if (CanonicalKnob(knob) != knob || seen_.count(knob) > 0 || !Has(to_, knob) || to_.config.Given(knob)) continue;
       if (source_defaults.origin(knob) == Origin::kAbsent || LeftOpen(knob, from_.env, from_.config, known_)) continue;
       const Value& value = runs_here.Get(knob);
