@@ -15,7 +15,13 @@ struct LauncherWorld {
   int64_t of_node = 0;          // --nproc-per-node; 0: not said, or not known
 };
 
+// A step of a Slurm job: without a word of its own it runs on the nodes that the job has.
+struct SlurmStep {
+  bool srun = false;  // stands among the words
+  int64_t nodes = 0;  // of the job; 0: not known
+};
+
 // From --nnodes x --nproc-per-node, or --ntasks, among the words in front of the script. Nothing: they do not say.
-std::optional<LauncherWorld> ReadLauncherWorld(absl::Span<const ShellWord> launcher);
+std::optional<LauncherWorld> ReadLauncherWorld(absl::Span<const ShellWord> launcher, const SlurmStep& step);
 
 }  // namespace flightplan

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -19,8 +20,10 @@
 #include "resolver/shell/interpreter.h"
 #include "resolver/shell/launch_environment.h"
 #include "resolver/shell/launcher_world.h"
+#include "resolver/shell/line_ends.h"
 #include "resolver/shell/line_index.h"
 #include "resolver/shell/runtime_env.h"
+#include "resolver/shell/written_settings.h"
 
 namespace flightplan {
 namespace {
@@ -63,22 +66,6 @@ bool LooksLikeTraining(WordSpan words) {
     return std::any_of(kFlags.begin(), kFlags.end(),
                        [&word](absl::string_view flag) { return absl::StartsWith(word.value.text, flag); });
   });
-}
-
-// What is not known stands there as a variable, which no reader of settings takes for a value. Nothing: it stands in a
-// list or a map of one line, where that would be no YAML.
-std::optional<std::string> AsSettings(const TracedText& written) {
-  std::string text;
-  size_t at = 0;
-  for (const TracedText::Part& part : written.unknown_parts) {
-    text.append(written.text, at, part.begin - at);
-    at = part.end;
-    const size_t line = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
-    if (text.find_first_of("[{", line) != std::string::npos) return std::nullopt;
-    text += "${not_known}";
-  }
-  text.append(written.text, at);
-  return text;
 }
 
 // Commands that leave the files that they name as they are; a program that is launched does, too.
@@ -130,7 +117,27 @@ class Reader {
 
   void Follow(const ShellCommand& command) {
     TakeWritten(command);
-    if (!command.words.empty() && !FollowShell(command)) TakeLaunch(command.words);
+    if (command.words.empty() || TakeRest(command.words)) return;
+    launched_ = false;
+    if (FollowShell(command)) {
+      launched_ = false;
+    } else {
+      TakeLaunch(command.words);
+    }
+  }
+
+  // Flags right behind a launch, as a command of their own: its line was to go on, and is read as it was meant.
+  bool TakeRest(WordSpan words) {
+    if (!launched_ || !IsRestOfLaunch(words)) return false;
+    std::vector<Argument>& args = out_.args;
+    while (!args.empty() && absl::StripAsciiWhitespace(args.back().text).empty()) args.pop_back();  // of "\ "
+    for (Argument& arg : ArgumentsOf(words)) {
+      arg.at.index = static_cast<int>(args.size());
+      args.push_back(std::move(arg));
+    }
+    training_ = training_ || LooksLikeTraining(words);
+    if (!out_.cut_at.has_value()) out_.cut_at = words[0].value.FirstOffset(words[0].offset);
+    return true;
   }
 
   // What another command may have changed is not known any more.
@@ -210,7 +217,7 @@ class Reader {
     next.at = {-1, words[0].value.FirstOffset(words[0].offset), 0};
     if (!training_) others_.Forget();
     Become(std::move(next), Variables(words.first(script), state_));
-    found_ = true;
+    found_ = launched_ = true;
     training_ = training;
   }
 
@@ -295,20 +302,21 @@ class Reader {
     if (CpuBinding binding = ReadCpuBinding(launcher); !binding.torchrun.empty() || !binding.numactl.empty()) {
       facts->cpu_binding = std::move(binding);
     }
-    std::optional<LauncherWorld> world = ReadLauncherWorld(launcher);
-    if (!world.has_value() && std::any_of(launcher.begin(), launcher.end(), IsSrun)) world = SlurmTasks();
+    const bool srun = std::any_of(launcher.begin(), launcher.end(), IsSrun);
+    std::optional<LauncherWorld> world = ReadLauncherWorld(launcher, {srun, srun ? SlurmCount("SLURM_NNODES") : 0});
+    const int64_t tasks = srun ? SlurmCount("SLURM_NTASKS") : 0;  // that srun starts unless told
+    if (!world.has_value() && tasks > 0) world = LauncherWorld{tasks, false, 0};
     if (!world.has_value()) return;
     facts->world_size = world->size;
     facts->world_size_assumed = world->assumed;
     facts->node_processes = world->of_node;
   }
 
-  // How many processes srun starts unless told.
-  std::optional<LauncherWorld> SlurmTasks() const {
-    const ShellWords* tasks = state_.Find("SLURM_NTASKS");
+  int64_t SlurmCount(absl::string_view name) const {  // 0: not known
+    const ShellWords* value = state_.Find(name);
     int64_t count = 0;
-    if (tasks == nullptr || tasks->empty() || !absl::SimpleAtoi(tasks->front().value.text, &count)) return std::nullopt;
-    return count > 0 ? std::optional<LauncherWorld>({count, false, 0}) : std::nullopt;
+    if (value == nullptr || value->empty() || !absl::SimpleAtoi(value->front().value.text, &count)) return 0;
+    return count > 0 && count < int64_t{1} << 24 ? count : 0;
   }
 
   ShellLaunch& out_;
@@ -323,21 +331,9 @@ class Reader {
   std::map<std::string, std::string> written_files_;  // LaunchCommand's, as of now
   size_t written_bytes_ = 0;
   bool found_ = false, training_ = false;
+  bool launched_ = false;                 // by the command before this one
   std::optional<int> environment_taken_;  // whose variables the launch has
 };
-
-// Lines that end as on Windows are read here as they were meant; bash and sbatch take them otherwise.
-void JudgeLineEnds(absl::string_view script, std::vector<ParseFinding>* findings) {
-  const size_t at = script.find("\r\n");
-  if (at == absl::string_view::npos) return;
-  ParseFinding entry = MakeParseFinding(
-      {-1, static_cast<int>(at), 0}, "input.line-ends", Severity::kError, "a line that ends in CR LF, as on Windows",
-      "line ends as on Linux: bash takes the CR for part of the last word, so that a continued command ends there, and "
-      "sbatch refuses the file; sed -i 's/\\r$//' FILE",
-      "bash(1), sbatch(1)");
-  entry.finding.verdict = Verdict::kWillRun;
-  KeepFinding(std::move(entry), findings);
-}
 
 // Puts another launch into the place of the one that was read.
 void Choose(int wanted, ShellLaunch* out) {
@@ -382,6 +378,7 @@ ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given, cons
     }
   }
   if (!out.script.empty()) JudgeLineEnds(script, &out.findings);
+  if (!out.script.empty() && out.cut_at.has_value()) JudgeContinuation(script, *out.cut_at, &out.findings);
   const LineIndex lines(script);
   const auto place = [&lines](LaunchCommand& launch) {
     for (Argument& arg : launch.args) lines.Place(&arg.at);

@@ -29,6 +29,7 @@ struct ShellLaunch : LaunchCommand {
   std::optional<int64_t> last_world_size;  // of the script's last launch, which may be this one
   std::vector<ParseFinding> findings;
   std::vector<std::string> wanted_files;  // that it sources and `files` does not hold
+  std::optional<int> cut_at;              // where the rest of a launch stands as a command of its own
   bool too_much_work = false;             // nothing else is known, and a finding says so
 };
 

@@ -60,6 +60,25 @@ TEST(ShellReader, TakesLinesThatEndAsOnWindows) {
   EXPECT_TRUE(ReadShellLaunch("echo hi\r\n", {}).findings.empty());
 }
 
+TEST(ReadShellLaunch, ReadsOnWhereALaunchIsCutShort) {
+  for (const auto& [between, why] :
+       {std::pair{"\\\n  # a comment\n  ", "(a comment)"}, std::pair{"\\ \n  ", "(a blank behind the backslash)"},
+        std::pair{"\n  ", "(no backslash)"}}) {
+    const ShellLaunch launch =
+        ReadShellLaunch(absl::StrCat("python a.py --num-layers 4 ", between, "--bf16 --seq-length 8\n"), {});
+    ASSERT_EQ(launch.findings.size(), 1u) << between;
+    EXPECT_EQ(launch.findings[0].finding.rule_id, "input.continuation");
+    EXPECT_TRUE(absl::StrContains(launch.findings[0].finding.seen, why)) << launch.findings[0].finding.seen;
+    ASSERT_EQ(launch.args.size(), 5u) << between;
+    EXPECT_EQ(launch.args[2].text, "--bf16");
+  }
+  EXPECT_TRUE(ReadShellLaunch("python a.py --num-layers 4 \\\n  --bf16\necho\n", {}).findings.empty());
+  // Where its first word is a list of flags from a file that is not here.
+  const ShellLaunch cut = ReadShellLaunch("python a.py --num-layers 4\n  ${MODEL_ARGS[@]} \\\n  --bf16\n", {});
+  EXPECT_EQ(cut.args.back().text, "--bf16");
+  EXPECT_EQ(cut.cut_at, 29);
+}
+
 TEST(ShellReader, PointsAtWhatWasWritten) {
   const ShellLaunch launch = ReadShellLaunch("A='--num-layers 4'\npython x.py $A --bf16\n", {});
   ASSERT_EQ(launch.args.size(), 3u);
@@ -139,6 +158,15 @@ TEST(ShellReader, SrunStartsTheTasksOfTheJob) {
   EXPECT_EQ(ReadShellLaunch("srun -n 4 python x.py --a", job).world_size, 4);
   EXPECT_EQ(ReadShellLaunch("python x.py --a", job).world_size, std::nullopt);
   EXPECT_EQ(ReadShellLaunch("srun python x.py --a", {}).world_size, std::nullopt);
+  // A step runs on the job's nodes unless told, and short options may have their value right behind.
+  EXPECT_EQ(ReadShellLaunch("srun --ntasks-per-node=8 python x.py --a", {{"SLURM_NNODES", "2"}}).world_size, 16);
+  EXPECT_EQ(ReadShellLaunch("srun -N1 --ntasks-per-node=8 python x.py --a", {{"SLURM_NNODES", "2"}}).world_size, 8);
+  EXPECT_EQ(ReadShellLaunch("srun -n16 python x.py --a", {{"SLURM_NTASKS", "2"}}).world_size, 16);
+  EXPECT_EQ(ReadShellLaunch("srun -N2 -n16 --ntasks-per-node=8 python x.py --a", {}).world_size, 16);
+  EXPECT_EQ(ReadShellLaunch("srun --ntasks-per-node=1 torchrun --nnodes=2 --nproc-per-node=4 x.py --a",
+                            {{"SLURM_NNODES", "2"}})
+                .world_size,
+            8);
 }
 
 TEST(ShellReader, AnArrayThatOnlyARunWouldFillIsSpelledAsAllOfIt) {

@@ -49,6 +49,12 @@ const Rule kRules[] = {
      .source = "verl:verl/workers/engine/megatron/transformer_impl.py:245",
      .when = FoundByReader,
      .needs = "roles on the same GPUs share the process groups of the actor"},
+    {.id = "verl.rollout-divisible",
+     .area = "mesh",
+     .at = {Phase::kParse, 8},
+     .source = "verl:verl/workers/engine_workers.py:660",
+     .when = FoundByReader,
+     .needs = "the GPUs are whole engines of the rollout"},
 };
 
 }  // namespace

@@ -31,6 +31,7 @@ class Checks {
     WhatIsMissing();
     MicroBatch();
     Batch();
+    Replicas();
     Roles();
   }
 
@@ -128,6 +129,26 @@ class Checks {
         absl::StrCat("a multiple of ", unit, ": ppo_micro_batch_size_per_gpu ", *micro, " on ", gpus_ / model,
                      " replicas"),
         "verl:verl/utils/config.py:110");
+  }
+
+  // ActorRolloutRefWorker._build_rollout: every replica of the engine has whole GPUs of the actor's.
+  void Replicas() {
+    const std::string rollout = "actor_rollout_ref.rollout.", tensor = rollout + "tensor_model_parallel_size";
+    if (words_.module() != "verl.trainer.main_ppo" || !words_.Has(tensor) || gpus_ < 1) return;
+    if (words_.Bool("actor_rollout_ref.hybrid_engine", true) != std::optional<bool>(true)) return;
+    const auto size = [&](absl::string_view name) { return words_.Number(absl::StrCat(rollout, name), 1).value_or(0); };
+    const int64_t others = SaturatingMul(size("data_parallel_size"), size("pipeline_model_parallel_size"));
+    const int64_t replica = SaturatingMul(size("tensor_model_parallel_size"), others);
+    if (replica < 1 || gpus_ % replica == 0) return;
+    int64_t fits = std::min(size("tensor_model_parallel_size"), gpus_);
+    while (fits > 1 && gpus_ % SaturatingMul(fits, others) != 0) --fits;
+    const bool helps = gpus_ % SaturatingMul(fits, others) == 0;
+    Say(Severity::kError, tensor, "verl.rollout-divisible",
+        absl::StrCat(gpus_, " GPUs, and a rollout engine of ", replica),
+        absl::StrCat("GPUs are whole engines of rollout.tensor_model_parallel_size x data_parallel_size x "
+                     "pipeline_model_parallel_size",
+                     helps ? absl::StrCat(": ", tensor, "=", fits) : ""),
+        "verl:verl/workers/engine_workers.py:660");
   }
 
   // Roles on the same GPUs share the process groups of the first, the actor (megatron_workers.py:284).

@@ -1,0 +1,66 @@
+#include "resolver/shell/line_ends.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace flightplan {
+namespace {
+
+// Why a command that was to go on at `at` ends on the line above.
+absl::string_view WhyItEnds(absl::string_view script, size_t at) {
+  const size_t end = script.substr(0, at).rfind('\n');
+  if (end == absl::string_view::npos) return "no backslash";
+  const size_t begin = script.substr(0, end).rfind('\n');
+  const absl::string_view line = script.substr(begin + 1, end - begin - 1);  // npos + 1 is 0
+  const absl::string_view text = absl::StripAsciiWhitespace(line);
+  if (text.empty()) return "an empty line";
+  if (absl::StartsWith(text, "#")) return "a comment";
+  return absl::EndsWith(text, "\\") ? "a blank behind the backslash" : "no backslash";
+}
+
+}  // namespace
+
+void JudgeLineEnds(absl::string_view script, std::vector<ParseFinding>* findings) {
+  const size_t at = script.find("\r\n");
+  if (at == absl::string_view::npos) return;
+  ParseFinding entry = MakeParseFinding(
+      {-1, static_cast<int>(at), 0}, "input.line-ends", Severity::kError, "a line that ends in CR LF, as on Windows",
+      "line ends as on Linux: bash takes the CR for part of the last word, so that a continued command ends there, and "
+      "sbatch refuses the file; sed -i 's/\\r$//' FILE",
+      "bash(1), sbatch(1)");
+  entry.finding.verdict = Verdict::kWillRun;
+  KeepFinding(std::move(entry), findings);
+}
+
+bool IsRestOfLaunch(WordSpan words) {
+  const TracedText& first = words[0].value;
+  const absl::string_view text = first.text;
+  if (first.unknown()) return absl::EndsWith(text, "ARGS[@]}") || absl::EndsWith(text, "ARGS[*]}");
+  return text.size() > 1 && text[0] == '-' && (text[1] == '-' || absl::ascii_isalpha(text[1]));
+}
+
+void JudgeContinuation(absl::string_view script, int at, std::vector<ParseFinding>* findings) {
+  std::string seen = "flags right behind a launch, as a command of their own";
+  std::string needs = "every line that goes on ends in a backslash, with no comment between them";
+  if (at >= 0 && static_cast<size_t>(at) < script.size()) {
+    const absl::string_view why = WhyItEnds(script, static_cast<size_t>(at));
+    const auto line = std::count(script.begin(), script.begin() + at, '\n');
+    seen = absl::StrCat("the launch's command ends at line ", line, " (", why, "): what stands from line ", line + 1,
+                        " on is not passed to it");
+    needs = absl::StrCat(absl::StartsWith(why, "a") && !absl::EndsWith(why, "backslash")
+                             ? absl::StrCat("take line ", line, " out of the command")
+                             : absl::StrCat("end line ", line, " in a backslash with nothing behind it"),
+                         "; the rest is judged as if it were passed");
+  }
+  ParseFinding entry = MakeParseFinding({-1, at, 0}, "input.continuation", Severity::kError, std::move(seen),
+                                        std::move(needs), "bash(1)");
+  entry.finding.verdict = Verdict::kWillRun;
+  KeepFinding(std::move(entry), findings);
+}
+
+}  // namespace flightplan
