@@ -32,6 +32,9 @@ constexpr Record kRecords[] = {
     {"bridge-recipe.dataset-length", "data", "warning", "parse", Verdict::kAdvice, "seq_length dataset.seq_length",
      "run_recipe.py trains at the dataset's sequence length: one said in the model's section alone is not used",
      "Megatron-Bridge:scripts/training/recipe_runner.py:486"},
+    {"bridge-recipe.name", "cli", "error", "parse", Verdict::kAccepted, "",
+     "run_recipe.py starts from a function of Megatron-Bridge's library by its name",
+     "Megatron-Bridge:scripts/training/recipe_runner.py:256"},
     {"decide.activation-offload", "act-offload", "decision", "decide", Verdict::kAdvice,
      "cpu_offloading cpu_offloading_num_layers fine_grained_activation_offloading offload_tensors "
      "recompute_granularity",

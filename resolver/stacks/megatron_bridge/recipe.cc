@@ -5,10 +5,14 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/nearest.h"
+#include "resolver/catalog/library_recipes.h"
+#include "resolver/catalog/perf_recipes.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
 #include "resolver/stacks/megatron_bridge/override_reader.h"
 #include "resolver/stacks/megatron_bridge/start.h"
@@ -141,6 +145,35 @@ void FollowTheDataset(ParseResult* result) {
   result->knobs.push_back(std::move(follows));
 }
 
+// One byte more, less or another, or two that changed places; a figure makes another model.
+bool IsMisspelt(absl::string_view name, absl::string_view known) {
+  while (!name.empty() && !known.empty() && name.front() == known.front()) {
+    name.remove_prefix(1);
+    known.remove_prefix(1);
+  }
+  while (!name.empty() && !known.empty() && name.back() == known.back()) {
+    name.remove_suffix(1);
+    known.remove_suffix(1);
+  }
+  const auto figure = [](absl::string_view text) { return absl::c_any_of(text, absl::ascii_isdigit); };
+  if (figure(name) || figure(known)) return false;
+  const bool swapped = name.size() == 2 && known.size() == 2 && name[0] == known[1] && name[1] == known[0];
+  return swapped || (name.size() <= 1 && known.size() <= 1);
+}
+
+// A function that the library does not have, and all but has. Of another name no more is known.
+void JudgeName(const std::string& function, ParseResult* result) {
+  const ParsedKnob* const written = WrittenKnobs(result).Last(K::launch_recipe);
+  if (written == nullptr || FindLibraryRecipe(function) != nullptr || FindPerfRecipe(function) != nullptr) return;
+  const auto all = LibraryRecipes();
+  const auto meant = absl::c_find_if(all, [&](const LibraryRecipe& r) { return IsMisspelt(function, r.name); });
+  if (meant == all.end()) return;
+  KeepFinding(MakeParseFinding(written->at, "bridge-recipe.name", Severity::kError, Printable(function),
+                               absl::StrCat("the library has no such recipe; did you mean ", meant->name, "?"),
+                               "Megatron-Bridge:scripts/training/recipe_runner.py:256"),
+              &result->findings);
+}
+
 }  // namespace
 
 ParseResult ParseBridgeRecipe(absl::Span<const Argument> args, const Environment& env) {
@@ -178,6 +211,7 @@ ParseResult ParseBridgeRecipe(absl::Span<const Argument> args, const Environment
     }
   }
   const std::optional<Recipe> start = FindRecipe(choice.Function(), release);
+  if (!start.has_value()) JudgeName(choice.Function(), &result);
   const auto recipe = std::find_if(result.knobs.begin(), result.knobs.end(), [](const ParsedKnob& parsed) {
     return parsed.knob == K::launch_recipe && NamesAdapters(parsed.value.text());
   });

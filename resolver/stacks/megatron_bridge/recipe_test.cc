@@ -27,6 +27,15 @@ TEST(ParseBridgeRecipe, TakesTheModeForTheAdapters) {
   EXPECT_EQ(scheme({"--mode", "pretrain", "--recipe", "llama3_8b_pretrain_config"}), Value());
 }
 
+TEST(ParseBridgeRecipe, TellsAMisspeltRecipe) {
+  const auto refused = [](const char* name) { return !Read({"--recipe", name}).findings.empty(); };
+  EXPECT_TRUE(refused("llama3_8b_pretrain_confg"));
+  EXPECT_TRUE(refused("llama3_8b_pertrain_config"));
+  EXPECT_FALSE(refused("llama3_8b_pretrain_config"));
+  EXPECT_FALSE(refused("llama3_9b_pretrain_config"));  // another release may have it
+  EXPECT_FALSE(refused("my_own_config"));
+}
+
 TEST(ParseBridgeRecipe, StartsFromTheRecipeThatItNames) {
   const std::vector<std::string> named = {"--recipe", "qwen3_30b_a3b_pretrain_config", "--seq_length", "8192",
                                           "model.moe_router_fusion=false"};
