@@ -121,6 +121,21 @@ TEST(InputForms, ADenseModelTakesTheTargetsOwnDefaultsForExperts) {
   EXPECT_FALSE(absl::StrContains(answer.launch().text(), "--moe_")) << answer.launch().text();
 }
 
+// Flags that only a run would know may be any.
+TEST(InputForms, WordsThatCannotBeReadLeaveALaunchJudgedInPart) {
+  const auto completeness = [](absl::string_view words) {
+    return Validated(
+               FileOf("megatron-lm", "run.sh",
+                      absl::StrCat("torchrun --nproc-per-node 8 pretrain_gpt.py ", words,
+                                   " --num-layers 4 --hidden-size 1024 --seq-length 4096 --num-attention-heads 16 "
+                                   "--max-position-embeddings 4096 --micro-batch-size 1 --train-iters 10 --lr 1e-4 "
+                                   "--mock-data --tokenizer-type NullTokenizer --vocab-size 32000\n")))
+        .completeness();
+  };
+  EXPECT_EQ(completeness("$(cat args.txt)"), v1::COMPLETENESS_PARTIAL);
+  EXPECT_EQ(completeness("--bf16"), v1::COMPLETENESS_FULL);
+}
+
 // Half a configuration would be judged as another one.
 TEST(InputForms, WhatTakesTooMuchWorkToReadIsNotJudged) {
   v1::ValidateConfigRequest request;

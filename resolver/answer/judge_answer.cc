@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/answer/estimate_message.h"
 #include "resolver/answer/response.h"
@@ -81,7 +82,11 @@ void PutConverted(int field, const std::vector<ConvertedKnob>& knobs, WireWriter
 
 v1::Completeness CompletenessOf(const JudgedConfig& judged) {
   if (judged.reading.no_launch) return v1::COMPLETENESS_NONE;
-  return judged.set_aside.errors || judged.reading.launches_left ? v1::COMPLETENESS_PARTIAL : v1::COMPLETENESS_FULL;
+  // Words that cannot be read here may hold any flags; those of the caller's own ("$@") are usually none.
+  const Knowledge& knowledge = judged.reading.knowledge;
+  const bool hidden_words = absl::EndsWith(knowledge.elsewhere, "which cannot be read here") && !knowledge.in_arguments;
+  const bool part = judged.set_aside.errors || judged.reading.launches_left || hidden_words;
+  return part ? v1::COMPLETENESS_PARTIAL : v1::COMPLETENESS_FULL;
 }
 
 }  // namespace
