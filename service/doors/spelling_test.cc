@@ -44,11 +44,11 @@ TEST(FixText, QuotesWhatAShellWouldTakeForItself) {
 
 TEST(FixText, OverrulesTheRecipesValueWithNull) {
   v1::Fix fix;
-  for (const char* knob : {"recompute_method", "cuda_graph_scope"}) fix.add_knobs()->set_name(knob);
+  for (const char* knob : {"recompute_method", "recompute_num_layers"}) fix.add_knobs()->set_name(knob);
   EXPECT_EQ(FixText(fix, TargetSpelling({}, "megatron-bridge main")),
-            "model.recompute_method=null model.cuda_graph_scope=null");
+            "model.recompute_method=null model.recompute_num_layers=null");
   EXPECT_EQ(FixText(fix, TargetSpelling({}, "megatron-lm main")),
-            "without --recompute-method without --cuda-graph-scope");
+            "without --recompute-method without --recompute-num-layers");
 }
 
 TEST(FixText, WritesOneFieldWhereTheReferenceTellsOfTwo) {
