@@ -1,10 +1,13 @@
 // flightplan plan, as people run it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <regex>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/command.h"
 
@@ -42,6 +45,19 @@ TEST(PlanPage, TheFirstPlanOfFewerGpusIsTheOneOfItsFlags) {
   const std::string launch = Page({"resolve"}, flags, &exit);
   EXPECT_EQ(exit, 0) << launch;
   EXPECT_TRUE(absl::StrContains(launch, "DP1")) << launch;
+}
+
+// The row's memory is that of its recompute, which the launch has to say.
+TEST(PlanPage, ThePlanOfLeastMemoryIsTheOneOfItsFlags) {
+  const std::string page = Page({"plan"}, {"--rank-by", "memory", "--top", "1"});
+  const std::vector<std::string> flags = Proposed(page);
+  EXPECT_EQ(std::count(flags.begin(), flags.end(), "recompute_granularity=full"), 1) << page;
+  int exit = -1;
+  const std::string launch = Page({"resolve"}, flags, &exit);
+  EXPECT_EQ(exit, 0) << launch;
+  std::smatch gib;
+  ASSERT_TRUE(std::regex_search(page, gib, std::regex(R"(\) +([0-9]+) )"))) << page;  // behind the step's band
+  EXPECT_TRUE(absl::StrContains(launch, absl::StrCat(gib[1].str(), " GiB of 80"))) << gib[1] << launch;
 }
 
 TEST(PlanPage, TheSameGpusAreNotSaidAgain) {

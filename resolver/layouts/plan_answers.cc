@@ -1,6 +1,7 @@
 #include "resolver/layouts/plan_answers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "resolver/base/bytes.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/work.h"
 #include "resolver/derive/pipeline.h"
@@ -281,8 +283,10 @@ absl::StatusOr<SearchStatistics> AnswerRooms(const NormalizedIntent& question, c
 // Best first, one for those that a forecast cannot tell apart.
 void Rank(const LayoutSearch& search, PlanAnswers* answers) {
   const bool by_memory = search.question.objective == SearchObjective::kMemoryHeadroom;
+  // Memory is told apart as it is printed; of the same the shorter step.
+  const auto gib = [&](const PlanAnswer& plan) { return by_memory ? std::round(MostMemory(plan.plan) / kGib) : 0; };
   const auto better = [&](const PlanAnswer& a, const PlanAnswer& b) {
-    return by_memory ? MostMemory(a.plan) < MostMemory(b.plan) : a.RankedUs() < b.RankedUs();
+    return std::pair(gib(a), a.RankedUs()) < std::pair(gib(b), b.RankedUs());
   };
   std::vector<PlanAnswer> plans = std::move(answers->plans);
   answers->plans.clear();

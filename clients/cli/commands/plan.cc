@@ -197,6 +197,18 @@ std::string Statistics(const v1::PlanResult& result) {
   return text;
 }
 
+// Without what makes room in it the plan with the least memory would be another one.
+std::string ExecutionFlags(const v1::ResolveConfigResponse& plan) {
+  v1::Fix fix;
+  for (const v1::Decision& decision : plan.decisions()) {
+    if (decision.rule_id() != "plan.execution") continue;
+    v1::KnobSetting& knob = *fix.add_knobs();
+    knob.set_name(decision.name());
+    if (decision.has_value()) *knob.mutable_value() = decision.value();
+  }
+  return fix.knobs().empty() ? "" : absl::StrCat(" ", FixText(fix, FlagSpelling(plan.config())));
+}
+
 void PrintPage(const v1::PlanLayoutsRequest& request, const v1::PlanResult& result, Context& context) {
   const Terminal& terminal = context.terminal;
   const v1::ResolveConfigRequest& base = request.base();
@@ -237,6 +249,7 @@ void PrintPage(const v1::PlanLayoutsRequest& request, const v1::PlanResult& resu
   // Which layers each stage has is a part of the plan: without it the stages would be cut evenly.
   if (const std::string& split = best.pipeline_model_parallel_layout(); !split.empty())
     absl::StrAppend(&context.out, " --pipeline-layout '", terminal.Shown(split), "'");
+  if (request.objective() == v1::PLAN_OBJECTIVE_MEMORY_HEADROOM) context.out += ExecutionFlags(result.plans(0));
   context.out += "\n";
 }
 
