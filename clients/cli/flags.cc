@@ -44,9 +44,7 @@ absl::Status Wants(absl::string_view what, absl::string_view text) {
 }
 
 absl::Status WantsNumber(absl::string_view what, absl::string_view text) {
-  const std::string digits = InDigits(text);
-  return absl::InvalidArgumentError(
-      absl::StrCat(Wants(what, text).message(), digits.empty() ? "" : absl::StrCat("; did you mean ", digits, "?")));
+  return absl::InvalidArgumentError(absl::StrCat(Wants(what, text).message(), MeantInDigits(text)));
 }
 
 constexpr int kTitleWidth = 10;

@@ -58,6 +58,12 @@ MemoryForecast MemoryWith(const StepModel& model, const PlanForecast& plan, cons
 // Whether the stack accepts the plan with the changes and has no warning that the plan has not.
 bool MayBeTried(const PlanForecast& plan, const KnobChanges& changes);
 
+// Whether it takes more memory than the plan where that is marginal already: it may not fit, and decisions made anew
+// would pay for the room.
+inline bool TakesScarceMemory(const PlanForecast& plan, const MemoryForecast& now, const MemoryForecast& then) {
+  return plan.room >= StepModel::Room::kMarginal && then.fullest.total.value > now.fullest.total.value;
+}
+
 // An empty finding of the next step's kind, for what is seen and needed.
 Finding NextStepFinding(absl::string_view source);
 

@@ -98,6 +98,7 @@ std::optional<Finding> FindNextPipeline(const NormalizedIntent& intent, const St
     const StepEffect effect = EffectOf(plan.step, *then);
     if (effect.change < kWorthARun) better.push_back({std::move(changes), effect});
   }
+  if (better.empty()) return std::nullopt;
   std::stable_sort(better.begin(), better.end(),
                    [](const Pipeline& a, const Pipeline& b) { return a.effect.change < b.effect.change; });
   const MemoryForecast now = model.Memory(config, plan.env, plan.stages);
@@ -105,9 +106,7 @@ std::optional<Finding> FindNextPipeline(const NormalizedIntent& intent, const St
     const Pipeline& pipeline = better[i];
     const MemoryForecast memory = MemoryWith(model, plan, pipeline.changes);
     const StepModel::Room left = StepModel::RoomOf(memory.verdict);
-    const bool tighter =
-        plan.room == StepModel::Room::kMarginal && memory.fullest.total.value > now.fullest.total.value;
-    if (left > plan.room || tighter || !MayBeTried(plan, pipeline.changes)) continue;
+    if (left > plan.room || TakesScarceMemory(plan, now, memory) || !MayBeTried(plan, pipeline.changes)) continue;
     Finding finding = OtherStepFinding("decide.next-step-pipeline", "the schedule replayed with the forecast's pieces",
                                        plan, pipeline.changes, left);
     const int own = plan.stages.vpp;

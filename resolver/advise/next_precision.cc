@@ -71,10 +71,7 @@ std::optional<Finding> FindNextPrecision(const NormalizedIntent& intent, const S
   const MemoryForecast memory = MemoryWith(model, plan, expected);
   const StepModel::Room left = StepModel::RoomOf(memory.verdict);
   const MemoryForecast now = model.Memory(config, plan.env, plan.stages);
-  // Where room is short, a plan with less of it would be decided with more recompute, which costs what FP8 gains.
-  const bool tighter =
-      std::max(left, plan.room) >= StepModel::Room::kMarginal && memory.fullest.total.value > now.fullest.total.value;
-  if (left > plan.room || tighter || !MayBeTried(plan, changes)) return std::nullopt;
+  if (left > plan.room || TakesScarceMemory(plan, now, memory) || !MayBeTried(plan, changes)) return std::nullopt;
   const auto worse = [&](const KnobChanges& other) {
     return StepModel::RoomOf(MemoryWith(model, plan, other).verdict) > left;
   };

@@ -238,7 +238,9 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
     weigh(wall, Moves(intent, model, plan.config).For(wall.name));
   }
   if (moves.empty()) return std::nullopt;
-  const double now = model.Memory(plan.config, plan.env, plan.stages).fullest.total.value;
+  // Asked for where it decides.
+  const bool scarce = short_of_memory || room >= StepModel::Room::kMarginal;
+  const MemoryForecast now = scarce ? model.Memory(plan.config, plan.env, plan.stages) : MemoryForecast();
   std::stable_sort(moves.begin(), moves.end(),
                    [](const Move& a, const Move& b) { return a.effect.change < b.effect.change; });
   for (size_t i = 0; i < std::min(moves.size(), kMostJudged); ++i) {
@@ -247,8 +249,8 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
     const StepModel::Room left = StepModel::RoomOf(memory.verdict);
     if (left > room && left >= StepModel::Room::kMarginal) continue;  // speed is no use to a run that may not fit
     if (left == StepModel::Room::kShort) continue;
-    if (short_of_memory && memory.fullest.total.value >= now) continue;
-    if (room == StepModel::Room::kMarginal && memory.fullest.total.value > now) continue;
+    if (short_of_memory && memory.fullest.total.value >= now.fullest.total.value) continue;
+    if (TakesScarceMemory(plan, now, memory)) continue;
     if (!MayBeTried(plan, move.changes)) continue;
     NextStep next;
     next.finding =

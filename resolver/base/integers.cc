@@ -51,4 +51,9 @@ std::string InDigits(absl::string_view text) {
   return binary == 1 || power ? meant : absl::StrCat(meant, " or ", number * decimal);
 }
 
+std::string MeantInDigits(absl::string_view text) {
+  const std::string digits = InDigits(text);
+  return digits.empty() ? "" : absl::StrCat("; did you mean ", digits, "?");
+}
+
 }  // namespace flightplan

@@ -49,5 +49,7 @@ std::optional<int64_t> NextSmallerFit(int64_t number, int64_t others, int64_t cu
 // The number in digits that a shorthand stands for ("128k", "4,096"); empty: none. Sizes of training are powers of two,
 // so that a k is 1024; of another number both readings are named. Nothing is taken for the other in silence.
 std::string InDigits(absl::string_view text);
+// "; did you mean 131072?", behind a refusal of such a text; empty: there is no such number.
+std::string MeantInDigits(absl::string_view text);
 
 }  // namespace flightplan

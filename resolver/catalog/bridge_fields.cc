@@ -11,45 +11,6 @@
 namespace flightplan {
 namespace {
 
-absl::string_view SectionName(Section section) {
-  switch (section) {
-    case Section::kModel:
-      return "model";
-    case Section::kDdp:
-      return "ddp";
-    case Section::kOptimizer:
-      return "optimizer";
-    case Section::kTrain:
-      return "train";
-    case Section::kDist:
-      return "dist";
-    case Section::kRng:
-      return "rng";
-    case Section::kRerun:
-      return "rerun_state_machine";
-    case Section::kMixedPrecision:
-      return "mixed_precision";
-    case Section::kCommOverlap:
-      return "comm_overlap";
-    case Section::kDataset:
-      return "dataset";
-    case Section::kPeft:
-      return "peft";
-    case Section::kScheduler:
-      return "scheduler";
-    case Section::kCheckpoint:
-      return "checkpoint";
-    case Section::kProfiling:
-      return "profiling";
-    case Section::kLogger:
-      return "logger";
-    case Section::kArgs:
-    case Section::kLaunch:
-      break;
-  }
-  return "";
-}
-
 // Marks of our own, which no Bridge class has as a field.
 bool IsMark(Knob knob) {
   return knob == Knob::comm_overlap_configured || knob == Knob::mixed_precision_configured ||
@@ -105,10 +66,49 @@ FieldByKnob FieldsOver(absl::string_view section) {
 
 }  // namespace
 
+absl::string_view BridgeSectionName(Section section) {
+  switch (section) {
+    case Section::kModel:
+      return "model";
+    case Section::kDdp:
+      return "ddp";
+    case Section::kOptimizer:
+      return "optimizer";
+    case Section::kTrain:
+      return "train";
+    case Section::kDist:
+      return "dist";
+    case Section::kRng:
+      return "rng";
+    case Section::kRerun:
+      return "rerun_state_machine";
+    case Section::kMixedPrecision:
+      return "mixed_precision";
+    case Section::kCommOverlap:
+      return "comm_overlap";
+    case Section::kDataset:
+      return "dataset";
+    case Section::kPeft:
+      return "peft";
+    case Section::kScheduler:
+      return "scheduler";
+    case Section::kCheckpoint:
+      return "checkpoint";
+    case Section::kProfiling:
+      return "profiling";
+    case Section::kLogger:
+      return "logger";
+    case Section::kArgs:
+    case Section::kLaunch:
+      break;
+  }
+  return "";
+}
+
 absl::string_view BridgeSectionOf(Knob knob) {
   const absl::string_view name = Name(knob);
   if (name == "eval_micro_batch_size" || name == "eval_global_batch_size") return "validation";
-  return SectionName(Row(knob).section);
+  return BridgeSectionName(Row(knob).section);
 }
 
 absl::string_view FieldNameOf(Knob knob) {

@@ -9,7 +9,9 @@
 
 namespace flightplan {
 
-// The container's name of the section that owns the knob ("model", "rerun_state_machine"); empty: not in the container.
+// The container's name of a section ("model", "rerun_state_machine"); empty: not in the container.
+absl::string_view BridgeSectionName(Section section);
+// The same of the section that owns the knob.
 absl::string_view BridgeSectionOf(Knob knob);
 // The field's own name: "fp8_param_gather" for mixed_precision.fp8_param_gather.
 absl::string_view FieldNameOf(Knob knob);

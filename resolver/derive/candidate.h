@@ -45,6 +45,16 @@ enum RecomputeModule : uint16_t {
 constexpr unsigned kDropLight = kDropMoeAct | kDropLayernorm;
 constexpr unsigned kDropWithinOverlap = kDropOverlapAttention | kDropOverlapPostAttention | kDropOverlapExperts;
 
+// One more set of modules to recompute, and those among the earlier ones that it contains.
+struct DropStep {
+  unsigned add = 0;
+  unsigned contains = 0;
+};
+// What LoongForge computes again within its overlap schedule, in the order in which more is taken.
+inline constexpr DropStep kWithinOverlapSteps[] = {{kDropOverlapExperts, kDropMoeAct | kDropSharedExperts},
+                                                   {kDropOverlapAttention, kDropMlaUpProj},
+                                                   {kDropOverlapPostAttention, kDropLayernorm}};
+
 // The bit of a name in recompute_modules; 0: nothing is known of it.
 uint16_t DropBitOf(absl::string_view recompute_module);
 // The value of recompute_modules that has these bits. Of kDropLinearAttention, which several names have, it says none.

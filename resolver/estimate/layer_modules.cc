@@ -12,11 +12,6 @@ namespace {
 // alone. The measured coefficients are rows of step_rates.yaml.
 
 // ---- attention
-constexpr double kRingReach = 2.0 / 3;  // harmonic mean of half a rank's keys and all of them
-constexpr double kWindowTile = 128;     // tokens that a window's kernel computes more than it asks for
-constexpr double kHeadSize = 128;       // that the rates are of
-constexpr double kAttentionBack = 2.5;  // five products for two
-constexpr double kCastBytes = 3;        // read in 16 bits, written in 8
 constexpr double kAttentionBackKernels = 1.5;
 
 // ---- memory traffic
@@ -81,8 +76,6 @@ class ModuleTimer : private LayerTerms {
   double NormBytes() const { return kNormBytes * h_ * local_; }
 
   Module AttentionModule(const LayerWork& layer, size_t precision) const;
-  void AddSoftmax(const AttentionWork& work, Module* module) const;
-  void AddCasts(const AttentionWork& work, Module* module) const;
   void AddStreams(double streams, Module* module) const;
   Load UpProjection(const AttentionWork& work, size_t precision) const;
   Module DenseModule(const LayerWork& layer, double width, size_t precision) const;
@@ -128,41 +121,6 @@ void ModuleTimer::AddStreams(double streams, Module* module) const {
   AddMemory(bytes, kMemoryBack * bytes, module);
   module->fwd.kernels += 2 * kStreamKernels;
   module->bwd.kernels += 2 * kStreamKernelsBack;
-}
-
-void ModuleTimer::AddSoftmax(const AttentionWork& work, Module* module) const {
-  const double seq = static_cast<double>(plan_.seq_length);
-  double context = seq / 2;
-  // A window's kernel computes whole tiles: one more than the window asks for.
-  if (work.window > 0) context = std::min(context, work.window + kWindowTile);
-  const double flops = 2 * tokens_ * work.heads / t_ * (work.qk_size + work.v_size) * context;
-  const double blocks =
-      work.heads / t_ * static_cast<double>(plan_.micro_batch_size) * seq / kAttentionBlockTokens / plan_.cp;
-  const double gain = plan_.fp8_attention ? 1 / k_.attention_fp8 : 1.0;
-  // A kernel of the ring sees one rank's keys: all of them with half of its queries, or half of them with all.
-  const double ring = RingRanks();
-  const double reach = ring > 1 ? std::min(context, kRingReach * seq / ring) : context;
-  const auto grown = [&](const AttentionCurve& curve) {
-    const double wide = work.qk_size > kHeadSize ? curve.wide : 1.0;
-    const double small = work.v_size < kHeadSize ? std::pow(kHeadSize / work.v_size, curve.small) : 1.0;
-    return wide * small * (1 + curve.sequence / (2 * reach));
-  };
-  module->fwd.attention = flops * rates_.attention_forward_us * gain * grown(rates_.attention_forward) *
-                          (1 + k_.attention_half_work / blocks);
-  module->bwd.attention = kAttentionBack * flops * rates_.attention_backward_us * gain *
-                          grown(rates_.attention_backward) * (1 + kAttentionWorkBack * k_.attention_half_work / blocks);
-  if (plan_.fp8_attention) AddCasts(work, module);
-  if (plan_.cp > 1) AddContextParallel(work, module);
-}
-
-// Queries, keys and values are cast on the way in, the output's gradient on the way back (measured forward gains do not
-// hold it: their kernels are fed in FP8).
-void ModuleTimer::AddCasts(const AttentionWork& work, Module* module) const {
-  const double queries = tokens_ * work.heads / t_, keys = tokens_ * work.groups / t_;
-  AddMemory(kCastBytes * (queries * work.qk_size + keys * (work.qk_size + work.v_size)),
-            kCastBytes * queries * work.v_size, module);
-  module->fwd.kernels += 1;
-  module->bwd.kernels += 1;
 }
 
 Load ModuleTimer::UpProjection(const AttentionWork& work, size_t precision) const {

@@ -58,12 +58,8 @@ class LayerTerms {
   // Gather before the column-parallel layer and reduction after the row-parallel one (or two all-reduces).
   void AddTensorParallel(Module* module) const;
 
-  // Ring (p2p): keys and values pass every rank beside the blocks' attention. All-to-all: heads are spread instead,
-  // once there and once back, before and after the kernel. Both: all-to-all inside the NVLink domain, the ring between
-  // domains.
-  void AddContextParallel(const AttentionWork& work, Module* module) const;
-  // Ranks that keys and values pass one by one, each with kernels of its own; 1: none.
-  double RingRanks() const;
+  // Attention's own kernels, between its linear layers, with the exchanges of context parallelism.
+  void AddSoftmax(const AttentionWork& work, Module* module) const;
   // A scan's state runs along the whole sequence, so its ranks exchange the sequence for heads, and back.
   void AddScanExchange(const AttentionWork& work, Module* module) const;
 
@@ -86,6 +82,13 @@ class LayerTerms {
 
  private:
   double OperandBytes() const;
+  void AddCasts(const AttentionWork& work, Module* module) const;
+  // Ring (p2p): keys and values pass every rank beside the blocks' attention. All-to-all: heads are spread instead,
+  // once there and once back, before and after the kernel. Both: all-to-all inside the NVLink domain, the ring between
+  // domains.
+  void AddContextParallel(const AttentionWork& work, Module* module) const;
+  // Ranks that keys and values pass one by one, each with kernels of its own; 1: none.
+  double RingRanks() const;
   // Of one all-to-all, as far as heads and groups divide by them; not said: those of the NVLink domain.
   double RanksInside() const {
     const double most = plan_.cp_inside > 0 ? plan_.cp_inside : std::floor(rates_.domain_gpus / t_);

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "flightplan/v1/catalog_service.pb.h"
+#include "resolver/catalog/bridge_fields.h"
 #include "resolver/engine/engine.h"
 #include "resolver/explain/catalog_answers.h"
 #include "resolver/explain/records.h"
@@ -101,43 +102,10 @@ absl::string_view TypeName(ValueType type) {
 }
 
 absl::string_view SectionName(Section section) {
-  switch (section) {
-    case Section::kModel:
-      return "model";
-    case Section::kDdp:
-      return "ddp";
-    case Section::kOptimizer:
-      return "optimizer";
-    case Section::kTrain:
-      return "train";
-    case Section::kDist:
-      return "dist";
-    case Section::kRng:
-      return "rng";
-    case Section::kRerun:
-      return "rerun";
-    case Section::kMixedPrecision:
-      return "mixed_precision";
-    case Section::kCommOverlap:
-      return "comm_overlap";
-    case Section::kDataset:
-      return "dataset";
-    case Section::kPeft:
-      return "peft";
-    case Section::kScheduler:
-      return "scheduler";
-    case Section::kCheckpoint:
-      return "checkpoint";
-    case Section::kProfiling:
-      return "profiling";
-    case Section::kLogger:
-      return "logger";
-    case Section::kArgs:
-      return "args";
-    case Section::kLaunch:
-      return "launch";
-  }
-  return "";
+  if (section == Section::kRerun) return "rerun";
+  if (section == Section::kArgs) return "args";
+  if (section == Section::kLaunch) return "launch";
+  return BridgeSectionName(section);
 }
 
 // What must hold; of a change without a sentence of its own what it writes, by its example.

@@ -153,14 +153,9 @@ absl::StatusOr<ResolvedPlan> Executed(const NormalizedIntent& intent, const Evid
 
 absl::StatusOr<ResolvedPlan> ExecuteLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
   absl::StatusOr<ResolvedPlan> plan = Executed(intent, evidence);
-  if (plan.ok() && RecomputeWithinOverlapIsOpen(intent, *plan)) {
-    absl::StatusOr<ResolvedPlan> within = Executed(WithOverlap(intent), evidence);
-    if (within.ok()) {
-      TakeWithinOverlap(*std::move(within), &*plan);
-    } else {
-      plan = std::move(within);
-    }
-  }
+  if (!plan.ok()) return plan;
+  const auto executed = [&](const NormalizedIntent& asked) { return Executed(asked, evidence); };
+  FLIGHTPLAN_RETURN_IF_ERROR(WeighWithinOverlap(intent, executed, &*plan));
   return plan;
 }
 

@@ -175,16 +175,12 @@ std::vector<Graphs> GraphsOf(const Asked& q) {
   return graphs;
 }
 
-// What LoongForge computes again within its overlap schedule, in the order in which the decisions do
-// (decide/recompute), and beside it what costs next to nothing. Without the tensors that may then wait on the host.
+// What LoongForge computes again within its overlap schedule, beside what costs next to nothing. Without the tensors
+// that may then wait on the host.
 void AddWithinOverlap(const Asked& q, unsigned never, std::vector<Recompute>* sets) {
-  const unsigned cheap = kDropLayernorm | (q.shape.is_mla() ? unsigned{kDropMlaUpProj} : 0U);
-  constexpr unsigned kSteps[] = {kDropOverlapExperts, unsigned{kDropOverlapExperts} | kDropOverlapAttention,
-                                 kDropWithinOverlap};
-  for (const unsigned within : kSteps) {
-    const unsigned contained = ((within & kDropOverlapAttention) != 0 ? unsigned{kDropMlaUpProj} : 0U) |
-                               ((within & kDropOverlapPostAttention) != 0 ? unsigned{kDropLayernorm} : 0U);
-    const unsigned modules = within | (cheap & ~contained & ~never);
+  unsigned modules = (kDropLayernorm | (q.shape.is_mla() ? unsigned{kDropMlaUpProj} : 0U)) & ~never;
+  for (const DropStep& step : kWithinOverlapSteps) {
+    modules = (modules | step.add) & ~step.contains;
     sets->push_back({RecomputeMode::kSelective, static_cast<uint16_t>(modules)});
   }
 }

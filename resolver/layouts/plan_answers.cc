@@ -233,19 +233,16 @@ void KeepWhatGraphsGain(const SearchQuestion& q, std::vector<FoundPlan>* plans) 
 // are answered, too. Returned: whether that was stopped before its end.
 absl::StatusOr<bool> AnswerWithGraphs(const NormalizedIntent& question, const EvidenceSnapshot& evidence,
                                       LayoutSearch* search, PlanAnswers* answers) {
-  SearchQuestion& q = search->question;
-  std::vector<Graphs>& graphs = q.execution.graphs;
+  const std::vector<Graphs>& graphs = search->question.execution.graphs;
   const bool held_back = std::any_of(graphs.begin(), graphs.end(), [](const Graphs& one) { return one.max_pp == 1; });
-  if (!held_back || q.objective != SearchObjective::kStepTime || answers->plans.empty()) return false;
-  const std::vector<Graphs> as_searched = graphs;
-  const size_t keep = std::exchange(q.keep, kMostWithGraphs), alike = std::exchange(q.keep_alike, size_t{0});
-  for (Graphs& one : graphs) one.max_pp = 0;
+  if (!held_back || search->question.objective != SearchObjective::kStepTime || answers->plans.empty()) return false;
+  SearchQuestion q = search->question;
+  for (Graphs& one : q.execution.graphs) one.max_pp = 0;
+  q.keep = kMostWithGraphs;
+  q.keep_alike = 0;
   q.limit = BestUs(*answers);
   SearchResult found = Search(q);
-  graphs = as_searched;
-  q.keep = keep;
-  q.keep_alike = alike;
-  if (q.units > 0) q.units -= std::min(q.units - 1, found.statistics.units);
+  if (uint64_t& units = search->question.units; units > 0) units -= std::min(units - 1, found.statistics.units);
   KeepWhatGraphsGain(q, &found.plans);
   FLIGHTPLAN_RETURN_IF_ERROR(AnswerEach(question, *search, found, evidence, answers).status());
   return found.statistics.stopped || answers->cut;

@@ -227,9 +227,9 @@ absl::StatusOr<ResolvedPlan> Searched(const NormalizedIntent& intent, const Evid
 // With numbers of virtual stages that fit beside LoongForge's recompute within the overlap alone.
 absl::StatusOr<ResolvedPlan> Resolved(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
   absl::StatusOr<ResolvedPlan> plan = Searched(intent, evidence);
-  if (!plan.ok() || !VirtualStagesAreOpen(intent) || !RecomputeWithinOverlapIsOpen(intent, *plan)) return plan;
-  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan within, Searched(WithOverlap(intent), evidence));
-  TakeWithinOverlap(std::move(within), &*plan);
+  if (!plan.ok() || !VirtualStagesAreOpen(intent)) return plan;
+  const auto searched = [&](const NormalizedIntent& asked) { return Searched(asked, evidence); };
+  FLIGHTPLAN_RETURN_IF_ERROR(WeighWithinOverlap(intent, searched, &*plan));
   return plan;
 }
 

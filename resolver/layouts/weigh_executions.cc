@@ -18,6 +18,8 @@ namespace {
 
 using K = Knob;
 
+constexpr Knob kOverlap = K::overlap_moe_expert_parallel_comm;
+
 // Executions that go through the whole pipeline: the rules of the release may refuse the best.
 constexpr int kMostTried = 3;
 constexpr int kMostRounds = 3;
@@ -261,10 +263,8 @@ GivenKnobs ChangesBeside(Knob knob, const Candidate& candidate, const ResolvedPl
   return changes;
 }
 
-}  // namespace
-
+// Whether the question with the overlap may have another recompute than the plan.
 bool RecomputeWithinOverlapIsOpen(const NormalizedIntent& intent, const ResolvedPlan& plan) {
-  constexpr Knob kOverlap = K::overlap_moe_expert_parallel_comm;
   const Config& config = plan.decided.config;
   if (!StackOf(intent.env).fork || plan.step == nullptr || config.origin(kOverlap) == Origin::kAbsent) return false;
   if (PinOf(intent, kOverlap).has_value() || PinOf(intent, K::recompute_granularity).has_value()) return false;
@@ -276,21 +276,25 @@ bool RecomputeWithinOverlapIsOpen(const NormalizedIntent& intent, const Resolved
   return own.ep > 1 && !roomy && !decided && !Settled(plan, kOverlap) && !Plainest(plan);
 }
 
-NormalizedIntent WithOverlap(NormalizedIntent intent) {
-  GiveKnobs({{K::overlap_moe_expert_parallel_comm, Value(true)}}, &intent);
-  return intent;
+// By half of what is as fast; and where the overlap was left to an A/B, by what that asks for.
+bool RanksBefore(const ResolvedPlan& plan, const ResolvedPlan& other) {
+  if (!Launchable(plan)) return true;
+  if (RankedUs(other) >= RankedUs(plan) * (1 - kAsFast / 2)) return false;
+  return !NeedsAb(plan, kOverlap) || Gains(plan.step->step, other.step->step, kErrorsOfAnAb);
 }
 
-bool TakeWithinOverlap(ResolvedPlan&& tried, ResolvedPlan* plan) {
-  constexpr Knob kOverlap = K::overlap_moe_expert_parallel_comm;
-  if (tried.step == nullptr || !Launchable(tried)) return false;
-  if (Launchable(*plan)) {
-    const double errors = NeedsAb(*plan, kOverlap) ? kErrorsOfAnAb : 0;
-    if (RankedUs(tried) >= RankedUs(*plan) * (1 - kAsFast / 2)) return false;
-    if (errors > 0 && !Gains(plan->step->step, tried.step->step, errors)) return false;
+}  // namespace
+
+absl::Status WeighWithinOverlap(const NormalizedIntent& intent, const AnswerTo& answer, ResolvedPlan* plan) {
+  if (!RecomputeWithinOverlapIsOpen(intent, *plan)) return absl::OkStatus();
+  const GivenKnobs given = {{kOverlap, Value(true)}};
+  NormalizedIntent asked = intent;
+  GiveKnobs(given, &asked);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, answer(asked));
+  if (tried.step != nullptr && Launchable(tried) && RanksBefore(*plan, tried)) {
+    TakeExecution(given, std::move(tried), plan);
   }
-  TakeExecution({{kOverlap, Value(true)}}, std::move(tried), plan);
-  return true;
+  return absl::OkStatus();
 }
 
 bool MakeRoomForPair(const ResolvedPlan& plan, AbSuggestion* ab) {

@@ -2,6 +2,9 @@
 // better.
 #pragma once
 
+#include <functional>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "resolver/evidence/snapshot.h"
@@ -75,13 +78,12 @@ void TakeExecution(const GivenKnobs& given, ResolvedPlan&& tried, ResolvedPlan* 
 absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                              ExecutionSearch* search, ResolvedPlan* plan);
 
-// LoongForge computes parts of a layer again within the schedule of its EP overlap. Such recompute hangs on the
-// overlap, so that no space of one beside the other holds it: a plan without, which pays for room, is held against the
-// question with the overlap as the caller's word. Whether it has to be.
-bool RecomputeWithinOverlapIsOpen(const NormalizedIntent& intent, const ResolvedPlan& plan);
-NormalizedIntent WithOverlap(NormalizedIntent intent);
-// Takes `tried`, the answer to it, where it ranks before the plan; whether it does.
-bool TakeWithinOverlap(ResolvedPlan&& tried, ResolvedPlan* plan);
+using AnswerTo = std::function<absl::StatusOr<ResolvedPlan>(const NormalizedIntent&)>;
+
+// LoongForge computes parts of a layer again within the schedule of its EP overlap, and may let their inputs wait on
+// the host, which no space holds: a plan that pays for room is held against the question with the overlap as the
+// caller's word, as `answer` has it, and gives way where that ranks before it.
+absl::Status WeighWithinOverlap(const NormalizedIntent& intent, const AnswerTo& answer, ResolvedPlan* plan);
 
 // Gives the other side of an A/B of the EP overlap or of the graphs the recompute and offload that make room for it;
 // false: nothing does.

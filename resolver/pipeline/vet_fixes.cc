@@ -192,12 +192,14 @@ std::optional<Ranked> KeepRoom(const FixTrial& trial, const Finding& finding, co
   return Ranked{std::move(kept), *std::move(outcome)};
 }
 
+// Two values of one knob, or of one variable.
+bool OfTheSame(const Assignment& a, const Assignment& b) { return a.env_var == b.env_var && a.knob == b.knob; }
+
 // With the other patch over it.
 Patch Together(Patch patch, const Patch& over) {
   for (const Assignment& one : over) {
-    const auto at = std::find_if(patch.begin(), patch.end(), [&](const Assignment& known) {
-      return known.env_var == one.env_var && (!known.env_var.empty() || known.knob == one.knob);
-    });
+    const auto at =
+        std::find_if(patch.begin(), patch.end(), [&](const Assignment& known) { return OfTheSame(known, one); });
     if (at == patch.end()) {
       patch.push_back(one);
     } else {
@@ -278,25 +280,19 @@ struct MendedError {
   Ranked first;
 };
 
-bool OfTheSame(const Patch& a, const Patch& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Assignment& one, const Assignment& other) {
-    return one.env_var == other.env_var && one.knob == other.knob;
-  });
-}
-
 // Two values for one knob cannot both be followed: where one of them mends both errors, both have that one first.
 void ShareFixes(const FixOutcome& now, std::vector<MendedError>* errors) {
   for (MendedError& error : *errors) {
     for (const MendedError& other : *errors) {
-      if (&other == &error || other.first.patch == error.first.patch) continue;
-      if (!OfTheSame(other.first.patch, error.first.patch)) continue;
+      const Patch &own = error.first.patch, &others = other.first.patch;
+      if (&other == &error || own == others) continue;
+      if (!std::equal(own.begin(), own.end(), others.begin(), others.end(), OfTheSame)) continue;
       if (!IsBetter(now, other.first.outcome, error.finding->rule_id)) continue;
       const bool both_do = IsBetter(now, error.first.outcome, other.finding->rule_id);
       if (both_do && &error < &other) continue;
       std::vector<Patch>& fixes = error.finding->fixes;
-      std::erase(fixes, other.first.patch);
-      fixes.insert(fixes.begin(), other.first.patch);
-      fixes.erase(fixes.begin() + 1);  // what it had first
+      std::erase(fixes, others);
+      fixes.front() = others;
       error.first = other.first;
     }
   }

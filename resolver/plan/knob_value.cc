@@ -89,9 +89,8 @@ absl::Status Wrong(Knob knob, const Value& value, absl::string_view wanted) {
 }
 
 absl::Status WrongInteger(Knob knob, absl::string_view text) {
-  const std::string digits = InDigits(text);
-  return absl::InvalidArgumentError(absl::StrCat(Wrong(knob, Value(text), TypeText(ValueType::kInt)).message(),
-                                                 digits.empty() ? "" : absl::StrCat("; did you mean ", digits, "?")));
+  return absl::InvalidArgumentError(
+      absl::StrCat(Wrong(knob, Value(text), TypeText(ValueType::kInt)).message(), MeantInDigits(text)));
 }
 
 bool IsChoice(absl::string_view choices, absl::string_view text) {

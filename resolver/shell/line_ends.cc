@@ -11,16 +11,22 @@
 namespace flightplan {
 namespace {
 
-// Why a command that was to go on at `at` ends on the line above.
-absl::string_view WhyItEnds(absl::string_view script, size_t at) {
+// How a command ends on the line above the one that was to be its next.
+struct Ending {
+  absl::string_view why;
+  bool between = false;  // the line is none of the command's own
+};
+
+Ending EndingAbove(absl::string_view script, size_t at) {
+  constexpr Ending kNoBackslash = {"no backslash"};
   const size_t end = script.substr(0, at).rfind('\n');
-  if (end == absl::string_view::npos) return "no backslash";
+  if (end == absl::string_view::npos) return kNoBackslash;
   const size_t begin = script.substr(0, end).rfind('\n');
   const absl::string_view line = script.substr(begin + 1, end - begin - 1);  // npos + 1 is 0
   const absl::string_view text = absl::StripAsciiWhitespace(line);
-  if (text.empty()) return "an empty line";
-  if (absl::StartsWith(text, "#")) return "a comment";
-  return absl::EndsWith(text, "\\") ? "a blank behind the backslash" : "no backslash";
+  if (text.empty()) return {"an empty line", true};
+  if (absl::StartsWith(text, "#")) return {"a comment", true};
+  return absl::EndsWith(text, "\\") ? Ending{"a blank behind the backslash"} : kNoBackslash;
 }
 
 }  // namespace
@@ -48,13 +54,12 @@ void JudgeContinuation(absl::string_view script, int at, std::vector<ParseFindin
   std::string seen = "flags right behind a launch, as a command of their own";
   std::string needs = "every line that goes on ends in a backslash, with no comment between them";
   if (at >= 0 && static_cast<size_t>(at) < script.size()) {
-    const absl::string_view why = WhyItEnds(script, static_cast<size_t>(at));
+    const Ending ending = EndingAbove(script, static_cast<size_t>(at));
     const auto line = std::count(script.begin(), script.begin() + at, '\n');
-    seen = absl::StrCat("the launch's command ends at line ", line, " (", why, "): what stands from line ", line + 1,
-                        " on is not passed to it");
-    needs = absl::StrCat(absl::StartsWith(why, "a") && !absl::EndsWith(why, "backslash")
-                             ? absl::StrCat("take line ", line, " out of the command")
-                             : absl::StrCat("end line ", line, " in a backslash with nothing behind it"),
+    seen = absl::StrCat("the launch's command ends at line ", line, " (", ending.why, "): what stands from line ",
+                        line + 1, " on is not passed to it");
+    needs = absl::StrCat(ending.between ? absl::StrCat("take line ", line, " out of the command")
+                                        : absl::StrCat("end line ", line, " in a backslash with nothing behind it"),
                          "; the rest is judged as if it were passed");
   }
   ParseFinding entry = MakeParseFinding({-1, at, 0}, "input.continuation", Severity::kError, std::move(seen),

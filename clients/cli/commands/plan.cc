@@ -16,6 +16,7 @@
 #include "clients/cli/text.h"
 #include "clients/cli/words.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/plan/decision.h"
 
 namespace flightplan::cli {
 namespace {
@@ -201,7 +202,7 @@ std::string Statistics(const v1::PlanResult& result) {
 std::string ExecutionFlags(const v1::ResolveConfigResponse& plan) {
   v1::Fix fix;
   for (const v1::Decision& decision : plan.decisions()) {
-    if (decision.rule_id() != "plan.execution") continue;
+    if (decision.rule_id() != kExecutionDecision) continue;
     v1::KnobSetting& knob = *fix.add_knobs();
     knob.set_name(decision.name());
     if (decision.has_value()) *knob.mutable_value() = decision.value();

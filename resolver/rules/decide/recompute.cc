@@ -17,12 +17,6 @@ using K = Knob;
 constexpr absl::string_view kRule = "decide.recompute";
 constexpr absl::string_view kOffloadRule = "decide.activation-offload";
 
-// One more set of modules to recompute, and those among the earlier ones that it contains.
-struct Step {
-  unsigned add;
-  unsigned contains = 0;
-};
-
 std::string Gib(double bytes) { return absl::StrFormat("%.0f GiB", bytes / kGib); }
 
 double Kept(const StageBytes& bytes) {
@@ -72,23 +66,21 @@ unsigned NeverRecomputed(const Deliberation& d) {
 // expert activation and the norms cost next to no arithmetic. What comes last repeats whole parts of the layer: on
 // LoongForge under EP overlap those that its schedule can pair, elsewhere `moe`, which repeats the exchanges and
 // excludes EP overlap.
-std::vector<Step> StepsFor(const Deliberation& d, bool overlap, bool paired) {
+std::vector<DropStep> StepsFor(const Deliberation& d, bool overlap, bool paired) {
   const Features& f = d.f;
   const bool dense_layers = f.moe && f.shape.MoeLayers() < f.shape.num_layers && !f.hybrid_attention;
-  std::vector<Step> steps;
+  std::vector<DropStep> steps;
   if (f.mla) steps.push_back({kDropMlaUpProj | (dense_layers ? unsigned{kDropMlp} : 0u)});
   if (f.moe) steps.push_back({kDropMoeAct | kDropLayernorm});
   if (f.shared_expert && !d.on(K::moe_shared_expert_overlap)) steps.push_back({kDropSharedExperts});
   if (paired) {
-    steps.push_back({kDropOverlapExperts, kDropMoeAct | kDropSharedExperts});
-    steps.push_back({kDropOverlapAttention, kDropMlaUpProj});
-    steps.push_back({kDropOverlapPostAttention, kDropLayernorm});
+    steps.insert(steps.end(), std::begin(kWithinOverlapSteps), std::end(kWithinOverlapSteps));
   } else if (f.moe && !overlap) {
     steps.push_back({kDropMoe, kDropMoeAct | kDropSharedExperts});
   }
   const unsigned never = NeverRecomputed(d);
-  for (Step& step : steps) step.add &= ~never;
-  std::erase_if(steps, [](const Step& step) { return step.add == 0; });
+  for (DropStep& step : steps) step.add &= ~never;
+  std::erase_if(steps, [](const DropStep& step) { return step.add == 0; });
   return steps;
 }
 
@@ -135,7 +127,7 @@ Relief FindRelief(D d, double without) {
   const Features& f = d.f;
   const bool overlap_pinned = d.on(K::overlap_moe_expert_parallel_comm);
   Relief relief{.paired = d.stack.fork && WillOverlapExperts(d), .bytes = without};
-  for (const Step& step : StepsFor(d, overlap_pinned, relief.paired)) {
+  for (const DropStep& step : StepsFor(d, overlap_pinned, relief.paired)) {
     if (Fits(f, relief.bytes)) break;
     relief.modules = (relief.modules | step.add) & ~step.contains;
     relief.bytes = BytesWith(f, {.modules = relief.modules});
