@@ -275,6 +275,13 @@ TEST(OpenLayout, IsNoErrorBesideOneOfAGivenSize) {
   const v1::ResolveConfigResponse refused = Resolved(request);
   EXPECT_EQ(refused.outcome(), v1::OUTCOME_INFEASIBLE);
   EXPECT_EQ(CountOf(refused.findings(), "layout.open"), 0);
+  // Nor does it say of sizes that count as 1 whether they fit.
+  v1::ResolveConfigRequest odd = Training("llama-3.1-8b", "h100-sxm", 8, 4097, 64);
+  odd.mutable_workload()->set_precision("fp8_block");
+  const v1::ResolveConfigResponse answer = Resolved(odd);
+  EXPECT_EQ(testing::Errors(answer.findings()), std::set<std::string>{"fp8.tokens-multiple-of-8"});
+  EXPECT_EQ(CountOf(answer.findings(), "fit.memory-marginal"), 0);
+  EXPECT_EQ(answer.estimate().fit(), v1::FIT_VERDICT_UNKNOWN);
 }
 
 // A plan with fewer virtual stages stands for one as fast, unless it ranks behind: the one that it stood for was then

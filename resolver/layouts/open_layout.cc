@@ -66,14 +66,20 @@ absl::StatusOr<ResolvedPlan> Unsearched(NormalizedIntent intent, const EvidenceS
   return Resolve(std::move(intent), evidence);
 }
 
+// Of a plan that other errors refuse, with each open size counted as 1: which sizes, and whether they fit, is asked
+// when those are mended.
+void LeaveSizesAside(ResolvedPlan* plan) {
+  std::erase_if(plan->run.findings, [](const Finding& f) { return f.area == "fit" || f.rule_id == "layout.open"; });
+  plan->estimate.fit = FitVerdict::kUnknown;
+}
+
 // The answer names no sizes to give where every choice of them was looked at: it would be a fix that does not fit.
 absl::StatusOr<ResolvedPlan> NoneFound(NormalizedIntent intent, const EvidenceSnapshot& evidence, std::string seen,
                                        absl::string_view needs) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(
       ResolvedPlan plan, Unsearched(std::move(intent), evidence, WhyNot("layout.none-found", std::move(seen), needs)));
   if (!ErrorsBesideMemory(plan).empty()) {
-    // One fault: no sizes are to be named before the other errors are mended.
-    std::erase_if(plan.run.findings, [](const Finding& finding) { return finding.rule_id == "layout.open"; });
+    LeaveSizesAside(&plan);
     return plan;
   }
   for (Finding& finding : plan.run.findings) {
@@ -134,11 +140,7 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
     FLIGHTPLAN_ASSIGN_OR_RETURN(
         ResolvedPlan refused, Unsearched(std::move(intent), evidence,
                                          WhyNot("layout.none-found", kEachRefused, "first what the error here needs")));
-    // One fault: which sizes, and whether they fit, is asked when it is mended.
-    std::erase_if(refused.run.findings, [](const Finding& f) {
-      return f.severity == Severity::kError && (f.area == "fit" || f.rule_id == "layout.open");
-    });
-    refused.estimate.fit = FitVerdict::kUnknown;
+    LeaveSizesAside(&refused);
     return refused;
   }
   search.question.keep = kPool;  // as for ten plans, so that both find the same
