@@ -27,7 +27,9 @@ std::optional<Value> PinOf(const NormalizedIntent& intent, Knob knob) {
   return std::nullopt;
 }
 
-bool OffloadIsOpen(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
+namespace {
+
+bool LayersAreOpen(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
                    const Candidate& base) {
   return base.shard_weights && !shape.is_moe() && shape.num_layers >= 8 &&
          config.origin(K::cpu_offloading) != Origin::kAbsent && !PinOf(intent, K::cpu_offloading).has_value() &&
@@ -35,7 +37,20 @@ bool OffloadIsOpen(const NormalizedIntent& intent, const ModelShape& shape, cons
          !PinOf(intent, K::recompute_granularity).has_value();
 }
 
-namespace {
+// Whether LoongForge may compute parts of a layer again within its overlap schedule.
+bool WithinOverlapIsOpen(const NormalizedIntent& intent, const ModelShape& shape, const Config& config) {
+  const Knob overlap = K::overlap_moe_expert_parallel_comm;
+  const Stack& stack = StackOf(intent.env);
+  return stack.fork && shape.is_moe() && config.origin(overlap) != Origin::kAbsent && !LeavesOff(stack, overlap) &&
+         !PinOf(intent, K::recompute_granularity).has_value();
+}
+
+bool TensorsAreOpen(const NormalizedIntent& intent, const ModelShape& shape, const Config& config) {
+  return WithinOverlapIsOpen(intent, shape, config) &&
+         config.origin(K::fine_grained_activation_offloading) != Origin::kAbsent &&
+         !PinOf(intent, K::fine_grained_activation_offloading).has_value() &&
+         !PinOf(intent, K::offload_tensors).has_value();
+}
 
 // The optimizer's state as it is with the offload on or off, and with the knobs that go with it.
 OptimizerState StateWith(bool offload, const NormalizedIntent& intent, const ModelShape& shape, Config config,
@@ -175,13 +190,18 @@ std::vector<Graphs> GraphsOf(const Asked& q) {
   return graphs;
 }
 
-// What LoongForge computes again within its overlap schedule, beside what costs next to nothing. Without the tensors
-// that may then wait on the host.
+// What LoongForge computes again within its overlap schedule, beside what costs next to nothing; and the same with the
+// inputs that it starts from on the host.
 void AddWithinOverlap(const Asked& q, unsigned never, std::vector<Recompute>* sets) {
+  const bool tensors_open = TensorsAreOpen(q.intent, q.shape, q.config);
   unsigned modules = (kDropLayernorm | (q.shape.is_mla() ? unsigned{kDropMlaUpProj} : 0U)) & ~never;
   for (const DropStep& step : kWithinOverlapSteps) {
     modules = (modules | step.add) & ~step.contains;
-    sets->push_back({RecomputeMode::kSelective, static_cast<uint16_t>(modules)});
+    Recompute set = {RecomputeMode::kSelective, static_cast<uint16_t>(modules)};
+    sets->push_back(set);
+    if (!tensors_open) continue;
+    set.offload_tensors = static_cast<uint16_t>(decide::InputsOfOverlapExperts(q.f));
+    sets->push_back(set);
   }
 }
 
@@ -202,13 +222,12 @@ std::vector<Recompute> RecomputesOf(const Asked& q) {
       if (!full && (set.modules & kDropMlaUpProj) == 0) set.max_pp = 1;
     }
   }
-  const bool paired = StackOf(q.intent.env).fork && q.f.moe && q.Has(K::overlap_moe_expert_parallel_comm);
-  if (paired && !q.Pinned(K::recompute_granularity)) AddWithinOverlap(q, never, &sets);
+  if (WithinOverlapIsOpen(q.intent, q.shape, q.config)) AddWithinOverlap(q, never, &sets);
   // The decisions' own way, which may be another set.
   if (!q.Pinned(K::recompute_granularity) && (q.base.recompute_modules & kDropWithinOverlap) != 0) {
-    sets.push_back({q.base.recompute, q.base.recompute_modules});
+    sets.push_back(RecomputeOf(q.base, OffloadBeside(q.intent, q.shape, q.config, q.base)));
   }
-  if (!OffloadIsOpen(q.intent, q.shape, q.config, q.base)) return sets;
+  if (!LayersAreOpen(q.intent, q.shape, q.config, q.base)) return sets;
   for (int eighths = 1; eighths < 8; ++eighths) {
     sets.push_back({RecomputeMode::kNone, 0, static_cast<int32_t>(q.shape.num_layers * eighths / 8)});
   }
@@ -252,6 +271,19 @@ Graphs OwnGraphs(const NormalizedIntent& intent, const ModelShape& shape, const 
 bool PaysDearlyForRoom(const Candidate& c) {
   const bool full = c.recompute == RecomputeMode::kFullUniform || c.recompute == RecomputeMode::kFullBlock;
   return c.optimizer_offload > 0 || full || (c.recompute_modules & kDropMoe) != 0;
+}
+
+GivenOffload OffloadBeside(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
+                           const Candidate& base) {
+  GivenOffload given = GivenOffloadOf(base);
+  if (LayersAreOpen(intent, shape, config, base)) given.layers = 0;
+  if (TensorsAreOpen(intent, shape, config)) given.modules = 0;
+  return given;
+}
+
+Recompute RecomputeOf(const Candidate& c, const GivenOffload& given) {
+  const int32_t layers = given.layers > 0 ? 0 : c.offload_layers;
+  return {c.recompute, c.recompute_modules, layers, 0, static_cast<uint16_t>(c.offload_modules & ~given.modules)};
 }
 
 ExecutionSpace ExecutionsOf(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,

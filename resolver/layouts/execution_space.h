@@ -17,9 +17,13 @@ bool PaysDearlyForRoom(const Candidate& c);
 ExecutionSpace ExecutionsOf(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
                             const Candidate& base, bool dear);
 
-// Where the decisions may offload layers instead of recomputing them (decide/recompute.cc), the search weighs how many.
-bool OffloadIsOpen(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
-                   const Candidate& base);
+// What of the candidate's offload is no part of that space: where the decisions may offload layers instead of
+// recomputing them (decide/recompute.cc), or the inputs of what LoongForge's overlap recomputes, the search weighs it.
+GivenOffload OffloadBeside(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
+                           const Candidate& base);
+
+// What the candidate computes again and hands to the host instead, but for what is given beside the space.
+Recompute RecomputeOf(const Candidate& c, const GivenOffload& given);
 
 // The candidate's own graphs, with what of them goes where EP overlap comes and what comes where it goes.
 Graphs OwnGraphs(const NormalizedIntent& intent, const ModelShape& shape, const Config& config, const Candidate& base);

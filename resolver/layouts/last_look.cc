@@ -105,9 +105,8 @@ std::vector<FoundPlan> FindExecutions(const NormalizedIntent& intent, const Reso
   std::vector<Dispatcher> dispatchers = OpenDispatchers(intent, plan, search.base.dispatcher);
   KeepStanding(plan, {search.base, search.own_graphs}, dispatchers, /*by_evidence=*/true, &space);
   if (Plainest(plan)) {  // of a flex dispatcher that the caller asks for, each backend is as plain
-    const Candidate& own = search.base;
-    space.recomputes = {{own.recompute, own.recompute_modules, own.offload_layers}};
-    space.optimizer_offloads = {own.optimizer_offload};
+    space.recomputes = {RecomputeOf(search.base, search.given_offload)};
+    space.optimizer_offloads = {search.base.optimizer_offload};
   }
   const std::vector<Exchange> exchanges = space.exchanges;
   std::erase_if(dispatchers, [&](Dispatcher dispatcher) {

@@ -127,8 +127,10 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   s->work = WorkOf(s->shape);
   s->given = s->question.layout.wish = WishOf(s->intent);
   DecideBases(s);
-  if (OffloadIsOpen(s->intent, s->shape, s->config, s->bases.front())) {
-    for (Candidate& base : s->bases) base.offload_layers = 0;
+  for (Candidate& base : s->bases) {
+    const GivenOffload given = OffloadBeside(s->intent, s->shape, s->config, base);
+    base.offload_layers = given.layers;
+    base.offload_modules = given.modules;
   }
   for (Knob knob : {K::num_layers_in_first_pipeline_stage, K::num_layers_in_last_pipeline_stage,
                     K::account_for_embedding_in_pipeline_split, K::account_for_loss_in_pipeline_split,

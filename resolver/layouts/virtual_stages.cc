@@ -73,7 +73,6 @@ VirtualStageSearch::VirtualStageSearch(const NormalizedIntent& intent) {
   };
   exchanges_ = search_.question.execution.exchanges;
   recomputes_ = search_.question.execution.recomputes;
-  base_ = search_.question.base;
 }
 
 std::vector<int64_t> VirtualStageSearch::AsDecided() {
@@ -135,15 +134,6 @@ Candidate VirtualStageSearch::PrepareAsIn(const ResolvedPlan& plan, bool dear) {
   space.on_host = own.on_host;
   const bool within_overlap = (as.recompute_modules & kDropWithinOverlap) != 0;
   space.recomputes = within_overlap ? std::move(own.recomputes) : recomputes_;
-  search_.question.base = base_;
-  if (within_overlap) {
-    // The inputs of what is computed again wait on the host, or not, as in the plan.
-    search_.question.base = [this, tensors = as.offload_modules](const LayoutSizes& sizes) {
-      Candidate c = base_(sizes);
-      c.offload_modules = tensors;
-      return c;
-    };
-  }
   regained_tp_overlap_ = as.tp_overlap && !IsFlex(as.dispatcher);
   return as;
 }

@@ -46,7 +46,6 @@ class VirtualStageSearch {
   // Of the question, before it is asked as in a plan.
   std::vector<Exchange> exchanges_;  // all that are open
   std::vector<Recompute> recomputes_;
-  std::function<Candidate(const LayoutSizes&)> base_;
   bool regained_tp_overlap_ = false;  // of the plan at hand, by its dispatcher
 };
 

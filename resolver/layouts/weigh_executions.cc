@@ -100,7 +100,13 @@ void PrepareExecutions(const ResolvedPlan& plan, double room, ExecutionSearch* s
   s->dear = s->dear || PaysDearlyForRoom(base);
   s->all = q.execution = ExecutionsOf(plan.intent, shape, config, base, s->dear);
   s->own_graphs = OwnGraphs(plan.intent, shape, config, base);
-  q.base = [s](const LayoutSizes&) { return s->base; };
+  s->given_offload = OffloadBeside(plan.intent, shape, config, base);
+  q.base = [s](const LayoutSizes&) {
+    Candidate c = s->base;
+    c.offload_layers = s->given_offload.layers;
+    c.offload_modules = s->given_offload.modules;
+    return c;
+  };
 }
 
 bool KeepsDispatcher(const ResolvedPlan& plan) {
@@ -175,11 +181,11 @@ Candidate LeastChanged(const ResolvedPlan& plan, const ExecutionSearch& search, 
   const Candidate& best = found.candidate;
   const Candidate& base = search.base;
   if (best.recompute == base.recompute && best.recompute_modules == base.recompute_modules &&
-      best.offload_layers == base.offload_layers) {
+      best.offload_layers == base.offload_layers && best.offload_modules == base.offload_modules) {
     return best;
   }
   SearchQuestion same = search.question;
-  same.execution.recomputes = {{base.recompute, base.recompute_modules, base.offload_layers}};
+  same.execution.recomputes = {RecomputeOf(base, search.given_offload)};
   const std::optional<FoundPlan> kept =
       SearchExecutions(same, search.sizes, plan.step->stages, found.step.us * (1 + kAsFast));
   return kept.has_value() ? kept->candidate : best;

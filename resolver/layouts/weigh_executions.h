@@ -22,8 +22,9 @@ struct ExecutionSearch {
   Candidate base;
   SearchQuestion question;
   LayoutSizes sizes;
-  ExecutionSpace all;  // before anything was taken from the question's
-  Graphs own_graphs;   // the base's
+  ExecutionSpace all;          // before anything was taken from the question's
+  Graphs own_graphs;           // the base's
+  GivenOffload given_offload;  // what of the base's is not weighed
   // What evidence settles stands.
   bool by_evidence = true;
   // A plan that was weighed here paid dearly for room: what took its place did without, and others may not.

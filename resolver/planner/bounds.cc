@@ -30,7 +30,7 @@ Floor Bounds::ComputeFloorOf(const LayoutSizes& sizes) const {
     const unsigned dispatcher = 1u << static_cast<unsigned>(exchange.dispatcher);
     if ((seen & dispatcher) != 0 || (sizes.ep == 1 && &exchange != &q_.execution.exchanges.front())) continue;
     seen |= dispatcher;
-    Use(q_, {&exchange, &q_.execution.graphs.front(), {}, {}}, &c);
+    Use(q_, {&exchange, &q_.execution.graphs.front(), {}, {}}, GivenOffloadOf(c), &c);
     c.ep_overlap = c.delay_wgrad = false;
     const LayerTimes times = TimeLayers(*q_.work, c, q_.rates);
     for (size_t k = 0; k < kinds; ++k) {
@@ -59,7 +59,7 @@ void Bounds::Complete(const LayoutSizes& sizes, Floor* floor) const {
     if (sizes.ep == 1 && &exchange != &q_.execution.exchanges.front()) continue;
     const int64_t span = int64_t{sizes.ep} * sizes.etp;
     if ((exchange.max_span > 0 && span > exchange.max_span) || span < exchange.min_span) continue;
-    Use(q_, {&exchange, &q_.execution.graphs.front(), {}, {}}, &c);
+    Use(q_, {&exchange, &q_.execution.graphs.front(), {}, {}}, GivenOffloadOf(c), &c);
     const LayerTimes times = TimeLayers(*q_.work, c, q_.rates);
     for (size_t k = 0; k < kinds; ++k) best[k] = std::min(best[k], times.kinds[k].pair);
   }
@@ -99,8 +99,9 @@ double Bounds::LeastBytes(const LayoutSizes& sizes, const StageLayout& stages, c
   Candidate c = CandidateAt(q_, sizes, &stages);
   const Combination plain = {&q_.execution.exchanges.front(), &q_.execution.graphs.front(), {}, {}, {}};
   const Combination& used = combination == nullptr ? plain : *combination;
-  Use(q_, used, &c);
-  Use(*used.exchange, family.most, c.offload_layers, &c);
+  const GivenOffload given = GivenOffloadOf(c);
+  Use(q_, used, given, &c);
+  Use(*used.exchange, family.most, given, &c);
   UseOffload(q_.execution, family.offload, &c);
   Work::Spend(kWorkOfModel);
   const MemoryModel model(*q_.shape, c, q_.memory.device);

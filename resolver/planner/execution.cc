@@ -34,6 +34,7 @@ std::vector<Family> FamiliesOf(const ExecutionSpace& execution) {
       family.most.mode = std::max(family.most.mode, recompute.mode);
       family.most.modules = static_cast<uint16_t>(family.most.modules | recompute.modules);
       family.most.offload_layers = std::max(family.most.offload_layers, recompute.offload_layers);
+      family.most.offload_tensors = static_cast<uint16_t>(family.most.offload_tensors | recompute.offload_tensors);
     }
     for (Family& family : of_offload) {
       if (!family.sets.empty()) families.push_back(std::move(family));
@@ -45,7 +46,8 @@ std::vector<Family> FamiliesOf(const ExecutionSpace& execution) {
 bool AddsToAny(const std::vector<Recompute>& sets, const Recompute& recompute) {
   return std::any_of(sets.begin(), sets.end(), [&](const Recompute& set) {
     return set.mode == recompute.mode && set.offload_layers == recompute.offload_layers &&
-           (set.modules & recompute.modules) == set.modules;
+           (set.modules & recompute.modules) == set.modules &&
+           (set.offload_tensors & recompute.offload_tensors) == set.offload_tensors;
   });
 }
 
@@ -79,7 +81,7 @@ Candidate CandidateAt(const SearchQuestion& question, const LayoutSizes& sizes, 
   return c;
 }
 
-void Use(const SearchQuestion& question, const Combination& combination, Candidate* c) {
+void Use(const SearchQuestion& question, const Combination& combination, const GivenOffload& given, Candidate* c) {
   c->dispatcher = combination.exchange->dispatcher;
   c->ep_overlap = combination.exchange->ep_overlap;
   c->delay_wgrad = combination.exchange->delay_wgrad;
@@ -87,7 +89,7 @@ void Use(const SearchQuestion& question, const Combination& combination, Candida
   c->num_sms = crosses_domain ? combination.exchange->network_sms : combination.exchange->num_sms;
   c->graphs = combination.graphs->impl;
   c->graph_modules = ModulesBeside(*combination.exchange, *combination.graphs);
-  Use(*combination.exchange, {}, c->offload_layers, c);
+  Use(*combination.exchange, {}, given, c);
   UseOffload(question.execution, kNoOffload, c);
 }
 
@@ -103,12 +105,13 @@ void UseOffload(const ExecutionSpace& execution, float offload, Candidate* c) {
   c->moment2_bytes = state->moment2_bytes;
 }
 
-void Use(const Exchange& exchange, const Recompute& recompute, int32_t given_layers, Candidate* c) {
+void Use(const Exchange& exchange, const Recompute& recompute, const GivenOffload& given, Candidate* c) {
   const bool recomputed = (recompute.modules & kDropSharedExperts) != 0;
   c->shared_expert_overlap = exchange.shared_expert != SharedExpert::kAlone && !recomputed;
   c->recompute = recompute.mode;
   c->recompute_modules = recompute.modules;
-  c->offload_layers = recompute.offload_layers > 0 ? recompute.offload_layers : given_layers;
+  c->offload_layers = recompute.offload_layers > 0 ? recompute.offload_layers : given.layers;
+  c->offload_modules = static_cast<uint16_t>(given.modules | recompute.offload_tensors);
 }
 
 }  // namespace flightplan

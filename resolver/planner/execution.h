@@ -49,10 +49,9 @@ bool Possible(const SearchQuestion& question, const LayoutSizes& sizes, const Co
 
 // A candidate of the question's base with these sizes, executed as the base is.
 Candidate CandidateAt(const SearchQuestion& question, const LayoutSizes& sizes, const StageLayout* stages);
-// Without recompute and offload.
-void Use(const SearchQuestion& question, const Combination& combination, Candidate* c);
-// `given_layers` are offloaded whatever the search looks at: by the caller's word.
-void Use(const Exchange& exchange, const Recompute& recompute, int32_t given_layers, Candidate* c);
+// Without recompute, and without offload beyond what is given.
+void Use(const SearchQuestion& question, const Combination& combination, const GivenOffload& given, Candidate* c);
+void Use(const Exchange& exchange, const Recompute& recompute, const GivenOffload& given, Candidate* c);
 void UseOffload(const ExecutionSpace& execution, float offload, Candidate* c);
 
 }  // namespace flightplan

@@ -127,12 +127,13 @@ std::vector<std::pair<double, Combination*>> LayoutJudge::Plain(const Layout& la
                                                                 Judgement* out) const {
   std::vector<std::pair<double, Combination*>> plain;
   StepForecast step;
+  const GivenOffload given = GivenOffloadOf(*c);
   for (Combination& combination : *combinations) {
     if (!Possible(q_, layout.sizes, combination)) {
       out->incompatible += sets_;
       continue;
     }
-    Use(q_, combination, c);
+    Use(q_, combination, given, c);
     plain.emplace_back(TimeOf(layout, *c, best, q_.execution.recomputes.size(), &combination, &step), &combination);
   }
   std::stable_sort(plain.begin(), plain.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -161,10 +162,10 @@ bool LayoutJudge::Forbidden(const Layout& layout, OpenFamily* open) const {
 }
 
 // Adds the family's sets that take less than `best`; whether one of them is of use.
-bool LayoutJudge::AddFaster(const Layout& layout, double best, Candidate* c, Combination* combination, OpenFamily* open,
-                            std::vector<TimedSet>* faster, Judgement* out) const {
+bool LayoutJudge::AddFaster(const Layout& layout, double best, const GivenOffload& given, Candidate* c,
+                            Combination* combination, OpenFamily* open, std::vector<TimedSet>* faster,
+                            Judgement* out) const {
   const Family& family = *open->family;
-  const int32_t given_layers = c->offload_layers;
   std::vector<Recompute> slow;
   StepForecast step;
   bool of_use = false;
@@ -176,7 +177,7 @@ bool LayoutJudge::AddFaster(const Layout& layout, double best, Candidate* c, Com
       continue;
     }
     if (AddsToAny(slow, recompute)) continue;
-    Use(*combination->exchange, recompute, given_layers, c);
+    Use(*combination->exchange, recompute, given, c);
     ++out->judged;
     const double us = TimeOf(layout, *c, best, r, combination, &step);
     if (us < best) {
@@ -186,7 +187,6 @@ bool LayoutJudge::AddFaster(const Layout& layout, double best, Candidate* c, Com
       slow.push_back(recompute);
     }
   }
-  c->offload_layers = given_layers;
   return of_use;
 }
 
@@ -194,7 +194,7 @@ void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<
                             Judgement* out) const {
   Work::Spend(kWorkOfLayout);
   Candidate c = CandidateAt(q_, layout.sizes, layout.stages);
-  const int32_t given_layers = c.offload_layers;
+  const GivenOffload given = GivenOffloadOf(c);
   double best = std::nextafter(threshold, kNever);  // as good as the worst kept may rank before it
   const auto plain = Plain(layout, best, &c, combinations, out);
   if (plain.empty() || !(plain.front().first < best)) {
@@ -223,10 +223,10 @@ void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<
       out->time_bound += left * static_cast<int64_t>(plain.size() - i);
       break;
     }
-    Use(q_, *combination, &c);
+    Use(q_, *combination, given, &c);
     // Where that fits, everything else only adds time.
     if (plain_is_open_ && Compatible(layout.sizes, q_.execution.recomputes.front())) {
-      Use(*combination->exchange, q_.execution.recomputes.front(), given_layers, &c);
+      Use(*combination->exchange, q_.execution.recomputes.front(), given, &c);
       if (Fits(c)) {
         if (!PlainIsOfUse(layout, c, best, combination)) continue;
         ++out->judged;
@@ -237,15 +237,14 @@ void LayoutJudge::JudgeTime(const Layout& layout, double threshold, std::vector<
       }
     }
     by_time.clear();
-    c.offload_layers = given_layers;
     bool of_use = false;
-    for (OpenFamily& open : families) of_use |= AddFaster(layout, best, &c, combination, &open, &by_time, out);
+    for (OpenFamily& open : families) of_use |= AddFaster(layout, best, given, &c, combination, &open, &by_time, out);
     if (!of_use) continue;
     std::sort(by_time.begin(), by_time.end());
     for (const TimedSet& timed : by_time) {
       if (Work::Spent()) break;
       if (Forbidden(layout, timed.family)) continue;
-      Use(*combination->exchange, q_.execution.recomputes[timed.set], given_layers, &c);
+      Use(*combination->exchange, q_.execution.recomputes[timed.set], given, &c);
       UseOffload(q_.execution, timed.family->family->offload, &c);
       if (!Fits(c)) continue;
       best = timed.us;
@@ -272,7 +271,7 @@ void LayoutJudge::JudgeMemory(const Layout& layout, double threshold, const std:
                               Judgement* out) const {
   Work::Spend(kWorkOfLayout);
   Candidate c = CandidateAt(q_, layout.sizes, layout.stages);
-  const int32_t given_layers = c.offload_layers;
+  const GivenOffload given = GivenOffloadOf(c);
   double best = std::nextafter(threshold, kNever);
   const double room = q_.memory.capacity > 0 ? std::nextafter(q_.room * q_.memory.capacity, kNever) : kNever;
   // What falls because it is above `best`: it cannot fit, or others leave more free.
@@ -301,7 +300,7 @@ void LayoutJudge::JudgeMemory(const Layout& layout, double threshold, const std:
         falls(static_cast<int64_t>(family.sets.size()));
         continue;
       }
-      Use(q_, *combination, &c);
+      Use(q_, *combination, given, &c);
       UseOffload(q_.execution, family.offload, &c);
       for (const size_t r : family.sets) {
         const Recompute& recompute = q_.execution.recomputes[r];
@@ -310,7 +309,7 @@ void LayoutJudge::JudgeMemory(const Layout& layout, double threshold, const std:
           ++out->incompatible;
           continue;
         }
-        Use(*combination->exchange, recompute, given_layers, &c);
+        Use(*combination->exchange, recompute, given, &c);
         ++out->judged;
         if (Work::Spent()) break;
         const double bytes = MemoryOf(c).value;

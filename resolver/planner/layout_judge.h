@@ -81,8 +81,8 @@ class LayoutJudge {
                                                      std::vector<Combination>* combinations, Judgement* out) const;
   bool PlainIsOfUse(const Layout& layout, const Candidate& c, double best, Combination* combination) const;
   std::vector<OpenFamily> OpenFamilies(const Layout& layout) const;
-  bool AddFaster(const Layout& layout, double best, Candidate* c, Combination* combination, OpenFamily* open,
-                 std::vector<TimedSet>* faster, Judgement* out) const;
+  bool AddFaster(const Layout& layout, double best, const GivenOffload& given, Candidate* c, Combination* combination,
+                 OpenFamily* open, std::vector<TimedSet>* faster, Judgement* out) const;
   bool Forbidden(const Layout& layout, OpenFamily* open) const;
   std::vector<LeastOfFamily> LeastOfFamilies(const Layout& layout, double best) const;
   void JudgeMemory(const Layout& layout, double threshold, const std::vector<Combination>& combinations,

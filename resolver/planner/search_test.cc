@@ -28,6 +28,7 @@ double BestExecution(const Setting& s, const LayoutSizes& sizes, Candidate c) {
           c.graphs = g.impl, c.graph_modules = g.modules;
           c.recompute = r.mode, c.recompute_modules = r.modules;
           c.offload_layers = r.offload_layers;
+          c.offload_modules = r.offload_tensors;
           c.optimizer_offload = offload;
           MemoryForecast memory;
           ForecastMemory(s.shape, c, q.memory, &memory);

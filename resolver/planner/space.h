@@ -80,7 +80,16 @@ struct Recompute {
   // Or whole layers whose activations go to the host: upstream's path for one pipeline stage without recompute.
   int32_t offload_layers = 0;
   int32_t max_pp = 0;  // PP may not be larger; 0: no limit
+  // OffloadModule bits: inputs of what LoongForge computes again within its overlap schedule, which wait on the host.
+  uint16_t offload_tensors = 0;
 };
+
+// What waits on the host whatever the search looks at: it is not the search's to choose.
+struct GivenOffload {
+  int32_t layers = 0;
+  uint16_t modules = 0;  // OffloadModule bits
+};
+inline GivenOffload GivenOffloadOf(const Candidate& base) { return {base.offload_layers, base.offload_modules}; }
 
 // How the optimizer keeps its state: offloading goes with an optimizer of its own (layouts/given_knobs.h).
 struct OptimizerState {

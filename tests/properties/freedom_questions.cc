@@ -77,6 +77,7 @@ constexpr KnownQuestion kKnownQuestions[] = {
     {"qwen3.5-35b-a3b", "a800-sxm-80gb", 32, 4096, 64, "megatron-lm", 8, 2, 0, 8, v1::STAGE_PRODUCTION, false},
     {"glm-4.5", "h100-sxm", 32, 8192, 256, "loongforge", 8, 4, 1, 8, v1::STAGE_BRING_UP, false},
     {"grok-1", "b300-sxm", 256, 4096, 256, "megatron-bridge", 8, 8, 0, 1, v1::STAGE_PRODUCTION, true},
+    {"qwen3-vl-235b-a22b", "rtx-pro-6000-server", 2048, 8192, 4096, "loongforge", 1, 8, 0, 16, v1::STAGE_TUNE, false},
 };
 
 v1::ResolveConfigRequest RequestOf(const KnownQuestion& known) {

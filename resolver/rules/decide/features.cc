@@ -189,6 +189,10 @@ bool OverlapSpoilsAttentionGraph(Precision precision) {
   return precision == Precision::kBf16 || precision == Precision::kFp16;
 }
 
+unsigned InputsOfOverlapExperts(const Features& f) {
+  return kOffloadDispatchedInput | (f.shared_expert ? unsigned{kOffloadPreMlpNormOutput} : 0U);
+}
+
 unsigned NeverRecomputedInFp8(const Config& config, const Environment& env) {
   if (!config.Get(Knob::fp8).truthy()) return 0;
   const bool delayed = config.Get(Knob::fp8_recipe).text() == "delayed";

@@ -117,6 +117,9 @@ bool OverlapSpoilsAttentionGraph(Precision precision);
 // Bits of RecomputeModule that FP8 keeps out of the recompute (rules/core/recompute.cc).
 unsigned NeverRecomputedInFp8(const Config& config, const Environment& env);
 
+// Bits of OffloadModule: what may wait on the host where LoongForge computes experts again within its overlap.
+unsigned InputsOfOverlapExperts(const Features& f);
+
 // Those that scoped graphs of these modules (GraphModule bits; 0: of whole layers) keep out of it
 // (rules/core/cuda_graph_older.cc and cuda_graph_modules.cc).
 unsigned NeverRecomputedInGraphs(const Environment& env, unsigned modules);

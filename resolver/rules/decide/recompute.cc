@@ -88,7 +88,7 @@ std::vector<DropStep> StepsFor(const Deliberation& d, bool overlap, bool paired)
 // advises to bind each process to the NUMA node of its GPU for that.
 unsigned TensorsToOffload(const Deliberation& d, unsigned recomputed) {
   if ((recomputed & kDropOverlapExperts) == 0 || !d.open(K::fine_grained_activation_offloading)) return 0;
-  return kOffloadDispatchedInput | (d.f.shared_expert ? unsigned{kOffloadPreMlpNormOutput} : 0u);
+  return InputsOfOverlapExperts(d.f);
 }
 
 void OffloadTensors(Deliberation& d, unsigned tensors) {
