@@ -1,4 +1,4 @@
-// Products of sizes from outside: untrusted numbers must not overflow.
+// Sizes and numbers from outside: what is done with them must not overflow.
 #pragma once
 
 #include <cstdint>
@@ -12,5 +12,8 @@ constexpr int64_t SaturatingMul(int64_t a, int64_t b) {
   if (!__builtin_mul_overflow(a, b, &product)) return product;
   return (a < 0) == (b < 0) ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
 }
+
+// Whether the value lies in [-bound, bound]. std::abs of the least integer is negative.
+constexpr bool WithinBound(int64_t value, int64_t bound) { return value >= -bound && value <= bound; }
 
 }  // namespace flightplan

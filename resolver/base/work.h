@@ -30,6 +30,11 @@ class Work {
   static bool Affords(uint64_t units) { return current_ == nullptr || current_->left_ >= units; }
   // Whether it was the caller who ended it.
   static bool Abandoned() { return current_ != nullptr && current_->abandoned_; }
+  // The same, asked now: for what waits in place of working.
+  static bool CallerHasGone() {
+    if (current_ != nullptr) current_->Look(0);
+    return Abandoned();
+  }
   // What was spent from the one at hand so far; without a budget nothing.
   static uint64_t Used() { return current_ == nullptr ? 0 : current_->used(); }
   // What was spent from this one so far: to see what a unit costs.

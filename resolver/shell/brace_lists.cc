@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "resolver/base/saturating.h"
 #include "resolver/base/work.h"
 #include "resolver/shell/raw.h"
 
@@ -59,7 +60,7 @@ std::optional<Sequence> ReadSequence(absl::string_view text) {
   constexpr int64_t kFarthest = int64_t{1} << 40;
   Sequence sequence;
   const auto number = [](absl::string_view word, int64_t* value) {
-    return !word.empty() && word[0] != '+' && absl::SimpleAtoi(word, value) && std::abs(*value) <= kFarthest;
+    return !word.empty() && word[0] != '+' && absl::SimpleAtoi(word, value) && WithinBound(*value, kFarthest);
   };
   if (ends.size() == 3) {
     if (!number(ends[2], &sequence.step)) return std::nullopt;

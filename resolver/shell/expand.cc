@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/saturating.h"
 #include "resolver/base/work.h"
 #include "resolver/shell/arithmetic.h"
 #include "resolver/shell/fields.h"
@@ -34,10 +34,10 @@ constexpr absl::string_view kPrintingPrograms[] = {"echo", "basename", "dirname"
 
 // seq LAST, seq FIRST LAST, seq FIRST STEP LAST.
 std::optional<std::string> Counted(absl::string_view words) {
-  constexpr int64_t kMost = 4096;
+  constexpr int64_t kMost = 4096, kFarthest = int64_t{1} << 40;
   std::vector<int64_t> numbers;
   for (const absl::string_view word : absl::StrSplit(words, ' ', absl::SkipEmpty())) {
-    if (!absl::SimpleAtoi(word, &numbers.emplace_back()) || std::abs(numbers.back()) > (int64_t{1} << 40)) {
+    if (!absl::SimpleAtoi(word, &numbers.emplace_back()) || !WithinBound(numbers.back(), kFarthest)) {
       return std::nullopt;
     }
   }

@@ -110,7 +110,8 @@ TEST(ShellInterpreter, CountsWhatSeqPrints) {
   EXPECT_EQ(Launched("python x.py --a 1 $(seq 16 8 32) --b"), "--a 1 16 24 32 --b");
   EXPECT_EQ(Launched("N=2\npython x.py $(seq $N) $(seq 3 -1 2)"), "1 2 3 2");
   for (const absl::string_view unread :
-       {"$(seq 1 0 2)", "$(seq 1 100000)", "$(seq 1 2 3 4)", "$(seq 1.5)", "$(seq 3 2)"}) {
+       {"$(seq 1 0 2)", "$(seq 1 100000)", "$(seq 1 2 3 4)", "$(seq 1.5)", "$(seq 3 2)",
+        "$(seq -9223372036854775808 1)", "$(seq 1 -1 -9223372036854775808)", "$(seq 1 -9223372036854775808 1)"}) {
     EXPECT_EQ(Launched(absl::StrCat("python x.py ", unread)), absl::StrCat("?", unread));
   }
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/saturating.h"
 #include "resolver/base/utf8.h"
 #include "resolver/shell/raw.h"
 
@@ -179,11 +180,11 @@ std::optional<int64_t> SlurmJob::GpuCount() const {
       count = (*tasks + *tasks_per_node - 1) / *tasks_per_node;
     }
     if (!count.has_value()) return std::nullopt;
-    return *count * *gpus_per_node;
+    return SaturatingMul(*count, *gpus_per_node);
   }
-  if (gpus_per_task.has_value() && tasks.has_value()) return *tasks * *gpus_per_task;
+  if (gpus_per_task.has_value() && tasks.has_value()) return SaturatingMul(*tasks, *gpus_per_task);
   if (gpus_per_task.has_value() && tasks_per_node.has_value() && nodes.has_value()) {
-    return *nodes * *tasks_per_node * *gpus_per_task;
+    return SaturatingMul(SaturatingMul(*nodes, *tasks_per_node), *gpus_per_task);
   }
   return std::nullopt;
 }
