@@ -174,8 +174,7 @@ struct Server::Parts {
         gate(InFlightLimit(s)),
         access_policy(s, InFlightLimit(s) / 2, &metrics),
         evidence(s.evidence_store, backend.get(), &metrics, &log),
-        answers(backend.get(), &metrics, absl::StrCat(kVersion, "/", in_force->revision()),
-                static_cast<size_t>(s.cache_bytes), evidence.registry()),
+        answers(backend.get(), &metrics, static_cast<size_t>(s.cache_bytes), evidence.registry()),
         catalog(in_force),
         catalog_answers(std::make_shared<const CatalogAnswers>(in_force)),
         searches(SearchesAtATime(), FairPool::Yields::kYes, ReturnFreeMemory),
@@ -341,7 +340,6 @@ absl::Status Server::ReloadCatalog(absl::StatusOr<std::shared_ptr<const Catalog>
   parts_->backend->Replace(std::move(backend));
   parts_->evidence.CatalogChanged();
   parts_->catalog_answers.Set(std::make_shared<const CatalogAnswers>(*catalog));
-  parts_->answers.SetRevision(absl::StrCat(kVersion, "/", (*catalog)->revision()));
   parts_->catalog.Set(*catalog);
   parts_->metrics.SetBuildInfo(kVersion, (*catalog)->revision());
   parts_->metrics.catalog_loaded->SetToCurrentTime();

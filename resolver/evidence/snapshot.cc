@@ -6,10 +6,11 @@
 
 namespace flightplan {
 
-EvidenceSnapshot::EvidenceSnapshot(int64_t revision, bool stale, std::vector<EntryPtr> entries)
+EvidenceSnapshot::EvidenceSnapshot(int64_t revision, bool stale, std::vector<EntryPtr> entries, int64_t reading)
     : revision_(revision),
       stale_(stale),
-      version_(absl::StrCat(revision, stale ? "-stale" : "")),
+      reading_(reading),
+      version_(absl::StrCat(revision, reading > 0 ? absl::StrCat(".", reading) : "", stale ? "-stale" : "")),
       entries_(std::move(entries)) {
   by_id_.reserve(entries_.size());
   absl::flat_hash_map<absl::string_view, std::vector<const Measurement*>> by_gpu;

@@ -31,14 +31,16 @@ class EvidenceSnapshot {
   using EntryPtr = std::shared_ptr<const Entry>;
 
   EvidenceSnapshot() = default;
-  // `entries` by revision, ids unique. `stale`: the store did not answer, there may be newer evidence.
-  EvidenceSnapshot(int64_t revision, bool stale, std::vector<EntryPtr> entries);
+  // `entries` by revision, ids unique. `stale`: the store did not answer, there may be newer evidence. `reading`: how
+  // often this process has read all of it anew, since a revision then says other things than before.
+  EvidenceSnapshot(int64_t revision, bool stale, std::vector<EntryPtr> entries, int64_t reading = 0);
 
   static const EvidenceSnapshot& Empty();
 
   int64_t revision() const { return revision_; }
   bool stale() const { return stale_; }
-  // What an answer depends on, in a few characters: "57", "57-stale".
+  int64_t reading() const { return reading_; }
+  // What an answer depends on, in a few characters, for this process: "57", "57-stale", "57.1".
   const std::string& version() const { return version_; }
   const std::vector<EntryPtr>& entries() const { return entries_; }
   // Null: no such id.
@@ -56,6 +58,7 @@ class EvidenceSnapshot {
  private:
   int64_t revision_ = kEmptyEvidenceRevision;
   bool stale_ = false;
+  int64_t reading_ = 0;
   std::string version_ = "1";
   std::vector<EntryPtr> entries_;
   Held held_;

@@ -85,14 +85,9 @@ absl::string_view CacheUseName(CacheUse use) {
   return "";
 }
 
-AnswerSource::AnswerSource(const ResolverBackend* backend, Metrics* metrics, std::string revision, size_t cache_bytes,
+AnswerSource::AnswerSource(const ResolverBackend* backend, Metrics* metrics, size_t cache_bytes,
                            const EvidenceSource* evidence)
-    : backend_(backend),
-      metrics_(metrics),
-      revision_(std::make_shared<const std::string>(std::move(revision))),
-      evidence_(evidence),
-      caching_(cache_bytes > 0),
-      cache_(cache_bytes) {}
+    : backend_(backend), metrics_(metrics), evidence_(evidence), caching_(cache_bytes > 0), cache_(cache_bytes) {}
 
 std::shared_ptr<const EvidenceSnapshot> AnswerSource::Evidence() const {
   return evidence_ == nullptr ? no_evidence_ : evidence_->Current();
@@ -100,8 +95,8 @@ std::shared_ptr<const EvidenceSnapshot> AnswerSource::Evidence() const {
 
 template <class Rpc>
 std::string AnswerSource::Key(absl::string_view request, const EvidenceSnapshot& evidence) const {
-  return absl::StrCat(absl::string_view(&Rpc::kKind, 1), *revision_.Get(), "/", backend_->revision(), "/",
-                      evidence.version(), absl::string_view("\0", 1), request);
+  return absl::StrCat(absl::string_view(&Rpc::kKind, 1), backend_->revision(), "/", evidence.version(),
+                      absl::string_view("\0", 1), request);
 }
 
 void AnswerSource::Count(const Answer& answer) {
@@ -218,10 +213,6 @@ std::optional<Answer> AnswerSource::Cached(AnswerRpc rpc, absl::string_view requ
   if (answer.stored == nullptr) return std::nullopt;
   Count(answer);
   return answer;
-}
-
-void AnswerSource::SetRevision(std::string revision) {
-  revision_.Set(std::make_shared<const std::string>(std::move(revision)));
 }
 
 absl::StatusOr<Answer> AnswerSource::FromBytes(AnswerRpc rpc, absl::string_view request) {

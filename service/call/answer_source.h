@@ -12,7 +12,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "grpcpp/support/slice.h"
-#include "service/backend/current.h"
 #include "service/backend/resolver_backend.h"
 #include "service/call/result_cache.h"
 #include "service/call/single_flight.h"
@@ -52,9 +51,8 @@ struct Answer {
 
 class AnswerSource {
  public:
-  // `revision` stands for everything an answer depends on besides the request and the evidence: catalogue, build. 0
-  // cache bytes: no cache. Null evidence: there is none. All pointers must outlive this object.
-  AnswerSource(const ResolverBackend* backend, Metrics* metrics, std::string revision, size_t cache_bytes,
+  // 0 cache bytes: no cache. Null evidence: there is none. All pointers must outlive this object.
+  AnswerSource(const ResolverBackend* backend, Metrics* metrics, size_t cache_bytes,
                const EvidenceSource* evidence = nullptr);
 
   // Answers carry what the decision log needs for a replay. Before the first answer.
@@ -67,10 +65,6 @@ class AnswerSource {
   std::optional<Answer> Cached(AnswerRpc rpc, absl::string_view request);
   absl::StatusOr<Answer> Resolve(const v1::ResolveConfigRequest& request);
   absl::StatusOr<Answer> Validate(const v1::ValidateConfigRequest& request);
-
-  // What was kept before is not used again. Replace what it stands for first: an answer that is worked out meanwhile is
-  // then kept under the old name, which nobody asks for any more.
-  void SetRevision(std::string revision);
 
   size_t cache_bytes() const { return cache_.bytes(); }
 
@@ -90,7 +84,6 @@ class AnswerSource {
 
   const ResolverBackend* const backend_;
   Metrics* const metrics_;
-  Current<std::string> revision_;
   const EvidenceSource* const evidence_;
   const std::shared_ptr<const EvidenceSnapshot> no_evidence_ = std::make_shared<const EvidenceSnapshot>();
   const bool caching_;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "service/backend/reloadable_backend.h"
 #include "service/local/worker_pool.h"
 #include "service/testing/fake_backend.h"
 
@@ -29,7 +30,7 @@ class AnswerSourceTest : public ::testing::Test {
 };
 
 TEST_F(AnswerSourceTest, MapEntriesInAnotherOrderAreTheSameQuestion) {
-  AnswerSource source(&backend_, &metrics_, "r1", 1 << 20);
+  AnswerSource source(&backend_, &metrics_, 1 << 20);
   v1::ResolveConfigRequest a, b;
   (*a.mutable_env())["A"] = "1";
   (*b.mutable_env())["B"] = "2";
@@ -43,8 +44,24 @@ TEST_F(AnswerSourceTest, MapEntriesInAnotherOrderAreTheSameQuestion) {
   EXPECT_EQ(control_->calls, 1);
 }
 
+// What was worked out with the backend in between may have been kept under the name of either.
+TEST_F(AnswerSourceTest, NothingIsKeptOverAReplacedBackend) {
+  const auto make = [this] { return std::make_unique<FakeBackend>(control_); };
+  ReloadableBackend backend(make());
+  AnswerSource source(&backend, &metrics_, 1 << 20);
+  const std::string request = Named("m").SerializeAsString();
+  for (int i = 0; i < 3; ++i) {
+    const auto first = source.FromBytes(AnswerRpc::kResolve, request);
+    ASSERT_TRUE(first.ok());
+    EXPECT_EQ(first->cache, CacheUse::kMiss);
+    EXPECT_EQ(source.FromBytes(AnswerRpc::kResolve, request)->cache, CacheUse::kHit);
+    backend.Replace(make());
+  }
+  EXPECT_EQ(control_->calls, 3);
+}
+
 TEST_F(AnswerSourceTest, AMessageAndItsBytesShareOneEntry) {
-  AnswerSource source(&backend_, &metrics_, "r1", 1 << 20);
+  AnswerSource source(&backend_, &metrics_, 1 << 20);
   const auto first = source.FromBytes(AnswerRpc::kResolve, Named("m").SerializeAsString());
   const auto second = source.Resolve(Named("m"));
   ASSERT_TRUE(first.ok() && second.ok());
@@ -53,8 +70,8 @@ TEST_F(AnswerSourceTest, AMessageAndItsBytesShareOneEntry) {
 }
 
 TEST_F(AnswerSourceTest, AnswersOfBothPathsHaveTheSameBytes) {
-  AnswerSource cached(&backend_, &metrics_, "r1", 1 << 20);
-  AnswerSource uncached(&backend_, &metrics_, "r1", 0);
+  AnswerSource cached(&backend_, &metrics_, 1 << 20);
+  AnswerSource uncached(&backend_, &metrics_, 0);
   const std::string request = Named("m").SerializeAsString();
   const auto a = cached.FromBytes(AnswerRpc::kResolve, request);
   const auto b = uncached.FromBytes(AnswerRpc::kResolve, request);
@@ -64,7 +81,7 @@ TEST_F(AnswerSourceTest, AnswersOfBothPathsHaveTheSameBytes) {
 }
 
 TEST_F(AnswerSourceTest, MayBeAskedFromManyThreads) {
-  AnswerSource source(&backend_, &metrics_, "r1", 32 << 10);  // small: entries come and go
+  AnswerSource source(&backend_, &metrics_, 32 << 10);  // small: entries come and go
   {
     WorkerPool pool(4);
     for (int i = 0; i < 2000; ++i) {

@@ -1,6 +1,7 @@
 // Runs at most one computation per key. Concurrent callers with the same key wait for it and share its result.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "resolver/base/work.h"
 
 namespace flightplan::service {
 
@@ -19,12 +21,14 @@ template <class T>
 class SingleFlight {
  public:
   // `*shared`: the answer is another caller's. A working out that ended with its own caller (CANCELLED) is no answer to
-  // those who still wait: one of them begins again.
+  // those who still wait: one of them begins again. CANCELLED: this caller's own end came first (base/work.h).
   absl::StatusOr<T> Run(absl::string_view key, absl::FunctionRef<absl::StatusOr<T>()> make, bool* shared) {
     std::unique_lock<std::mutex> lock(mutex_);
     for (auto known = flights_.find(key); known != flights_.end(); known = flights_.find(key)) {
       const std::shared_ptr<Flight> flight = known->second;
-      landed_.wait(lock, [&] { return flight->result.has_value(); });
+      while (!landed_.wait_for(lock, kLook, [&] { return flight->result.has_value(); })) {
+        if (Work::CallerHasGone()) return absl::CancelledError("the call ended while another worked out its answer");
+      }
       if (absl::IsCancelled(flight->result->status())) continue;
       *shared = true;
       return *flight->result;
@@ -42,6 +46,7 @@ class SingleFlight {
   }
 
  private:
+  static constexpr std::chrono::milliseconds kLook{20};
   struct Flight {
     std::optional<absl::StatusOr<T>> result;
   };

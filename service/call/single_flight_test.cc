@@ -83,5 +83,35 @@ TEST(SingleFlight, WhoStillWaitsDoesNotEndWithTheCallerThatWorkedItOut) {
   EXPECT_GE(made, 1);
 }
 
+TEST(SingleFlight, WhoHasGoneDoesNotWaitForTheOneWhoWorksItOut) {
+  SingleFlight<int> flights;
+  std::atomic<bool> begun{false}, open{false}, gone{false};
+  std::thread leader([&] {
+    bool shared = false;
+    const auto result = flights.Run(
+        "key",
+        [&]() -> absl::StatusOr<int> {
+          begun = true;
+          while (!open) std::this_thread::yield();
+          return 7;
+        },
+        &shared);
+    EXPECT_EQ(*result, 7);
+  });
+  while (!begun) std::this_thread::yield();
+  std::thread follower([&] {
+    const Work work(uint64_t{1} << 40, [&] { return gone.load(); });
+    bool shared = false;
+    const auto result = flights.Run(
+        "key", []() -> absl::StatusOr<int> { return 8; }, &shared);
+    EXPECT_TRUE(absl::IsCancelled(result.status())) << result.status();
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  gone = true;
+  follower.join();  // while the other one still works
+  open = true;
+  leader.join();
+}
+
 }  // namespace
 }  // namespace flightplan::service

@@ -93,7 +93,8 @@ absl::Status EvidenceRegistry::CatchUp(EvidenceStore* store) {
   if (!changes.ok()) return changes.status();
   if (changes->revision == before->revision() && !changes->reset && !before->stale()) return absl::OkStatus();
   if (!changes->reset) entries.insert(entries.begin(), before->entries().begin(), before->entries().end());
-  Publish(std::make_shared<const EvidenceSnapshot>(changes->revision, /*stale=*/false, std::move(entries)));
+  const int64_t reading = before->reading() + (changes->reset ? 1 : 0);
+  Publish(std::make_shared<const EvidenceSnapshot>(changes->revision, /*stale=*/false, std::move(entries), reading));
   return absl::OkStatus();
 }
 
@@ -113,7 +114,8 @@ void EvidenceRegistry::ReadAgain(const std::function<void()>& before) {
     record.tenant = entry->report.tenant;
     entries.push_back(hooks_.entry(record));
   }
-  Publish(std::make_shared<const EvidenceSnapshot>(now->revision(), now->stale(), std::move(entries)));
+  Publish(
+      std::make_shared<const EvidenceSnapshot>(now->revision(), now->stale(), std::move(entries), now->reading() + 1));
 }
 
 void EvidenceRegistry::Publish(std::shared_ptr<const EvidenceSnapshot> snapshot) {
@@ -125,7 +127,7 @@ void EvidenceRegistry::SetUp(const absl::Status& status) {
   const std::lock_guard<std::mutex> lock(publish_mutex_);
   const std::shared_ptr<const EvidenceSnapshot> now = Current();
   if (now->stale() == status.ok()) {  // the answers say so
-    Publish(std::make_shared<const EvidenceSnapshot>(now->revision(), !status.ok(), now->entries()));
+    Publish(std::make_shared<const EvidenceSnapshot>(now->revision(), !status.ok(), now->entries(), now->reading()));
   }
   if (up_.exchange(status.ok()) != status.ok()) hooks_.changed(status);
 }

@@ -141,6 +141,31 @@ TEST_F(EvidenceRegistryTest, WithoutAStoreTheLastSnapshotStandsAndSaysSo) {
   EXPECT_TRUE(Report(registry.get(), "b").get().ok()) << "no restart is needed";
 }
 
+TEST_F(EvidenceRegistryTest, ARevisionThatComesBackWithOtherContentHasAnotherVersion) {
+  const auto registry = Start();
+  ASSERT_TRUE(Report(registry.get(), "a").get().ok());
+  ASSERT_TRUE(Report(registry.get(), "b").get().ok());
+  const std::string before = registry->Current()->version();
+  {
+    const std::lock_guard<std::mutex> lock(disk_->mutex);
+    disk_->records.pop_back();  // put back from a copy
+  }
+  disk_->changed.notify_all();
+  Eventually([&] { return registry->Current()->Find("b") == nullptr; });
+  ASSERT_TRUE(Report(registry.get(), "c").get().ok());
+  EXPECT_EQ(registry->Current()->revision(), 3);
+  EXPECT_NE(registry->Current()->version(), before);
+}
+
+TEST_F(EvidenceRegistryTest, ReadAgainItHasAnotherVersion) {
+  const auto registry = Start();
+  ASSERT_TRUE(Report(registry.get(), "a").get().ok());
+  const std::string before = registry->Current()->version();
+  registry->ReadAgain([] {});
+  EXPECT_EQ(registry->Current()->revision(), 2);
+  EXPECT_NE(registry->Current()->version(), before);
+}
+
 TEST_F(EvidenceRegistryTest, StartsWithoutAStore) {
   disk_->broken = true;
   const auto registry = Start();
