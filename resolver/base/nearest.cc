@@ -74,7 +74,7 @@ absl::string_view NearestOf(absl::string_view name, absl::Span<const absl::strin
   const uint64_t letters = Letters(name);
   const Distances<Bits> distances(name);
   absl::string_view best;
-  size_t best_distance = std::min(std::max(at_least, name.size() / 3), name.size() - 1) + 1;
+  size_t best_distance = std::min(std::max(at_least, name.size() / 3), name.size() / 2) + 1;
   for (absl::string_view candidate : candidates) {
     if (candidate.size() > kLongestName || !MayBeNear(name, letters, candidate, best_distance)) continue;
     Work::Spend(kWorkOfColumn * candidate.size());

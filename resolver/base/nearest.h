@@ -8,8 +8,8 @@
 
 namespace flightplan {
 
-// Empty when no candidate is near: a third of the characters may differ, or `at_least`, but never all. Ties go to the
-// alphabetically first.
+// Empty when no candidate is near: a third of the characters may differ, or `at_least`, but never more than half of
+// them. Ties go to the alphabetically first.
 absl::string_view NearestName(absl::string_view name, absl::Span<const absl::string_view> candidates,
                               size_t at_least = 2);
 
