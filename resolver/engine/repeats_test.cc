@@ -53,6 +53,19 @@ TEST(DropRepeats, ABatchOfTheEvaluationThatNobodyGaveIsNoFaultOfItsOwn) {
   EXPECT_EQ(Left({Of(both[0], Severity::kError, other), Of(both[1], Severity::kError, fix)}), both);
 }
 
+// It would leave the launch refused. The warning itself is printed by the stack.
+TEST(DropRepeats, AFixWithinAPrecisionIsMootWhereTheGpuHasItNot) {
+  const Patch gather = {{Knob::fp8_param_gather, "", Value(true)}};
+  std::vector<Finding> findings = {Of("gpu-gate.mxfp8-needs-blackwell"),
+                                   Of("opt.mxfp8-memory", Severity::kWarning, {gather})};
+  DropRepeats(&findings);
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_TRUE(findings.back().fixes.empty());
+  std::vector<Finding> alone = {Of("opt.mxfp8-memory", Severity::kWarning, {gather})};
+  DropRepeats(&alone);
+  EXPECT_EQ(alone.front().fixes.size(), 1u);
+}
+
 TEST(DropRepeats, TwoFaultsWithOneFixAreTwo) {
   const std::vector<Patch> fix = {{{Knob::sequence_parallel, "", Value(true)}}};
   const std::vector<std::string> both = {"sp.ep-tp-needs-sp", "tp-overlap.off-no-sp"};
