@@ -178,8 +178,36 @@ void TakeBack(Knob knob, ResolveOptions* options) {
   if (knob == Knob::pipeline_model_parallel_layout) options->pipeline_layout.clear();
 }
 
+// "--tp 2": what the knob's own flag said; empty: nothing.
+std::string SaidByFlag(Knob knob, const ResolveOptions& options) {
+  const auto said = [](absl::string_view flag, const std::optional<int64_t>& value) {
+    return value.has_value() ? absl::StrCat(flag, " ", *value) : "";
+  };
+  for (const SizeFlag& row : kSizeFlags) {
+    if (row.knob == knob) return said(row.flag, options.*row.size);
+  }
+  if (knob == Knob::seq_length) return said("--seq", options.seq);
+  if (knob == Knob::global_batch_size) return said("--gbs", options.gbs);
+  const bool layout = knob == Knob::pipeline_model_parallel_layout && !options.pipeline_layout.empty();
+  return layout ? absl::StrCat("--pipeline-layout ", options.pipeline_layout) : "";
+}
+
+// A printed fix stands behind the question's own words and is spelt by the flag, where a knob has one: so the flag may
+// come last and say something else, --set may not, but for None, which no flag can say.
+absl::Status CheckOneWord(Knob knob, absl::string_view pin, const ResolveOptions& options) {
+  const size_t at = pin.find('=');
+  if (at == absl::string_view::npos) return absl::OkStatus();
+  const std::string said = SaidByFlag(knob, options);
+  const absl::StatusOr<Value> set = ParseKnobText(knob, pin.substr(at + 1));
+  if (said.empty() || !set.ok() || set->is_none()) return absl::OkStatus();
+  const absl::StatusOr<Value> flag = ParseKnobText(knob, absl::string_view(said).substr(said.find(' ') + 1));
+  if (!flag.ok() || *flag == *set) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--set ", pin, " contradicts ", said, ": both are the word on ", Name(knob), "; keep one of them"));
+}
+
 // Each knob said by its flag or by --set and --unset, whichever came last.
-ResolveOptions LastWords(ResolveOptions options) {
+absl::StatusOr<ResolveOptions> LastWords(ResolveOptions options) {
   std::vector<std::string> pins;
   for (size_t i = 0; i < options.stack.pins.size(); ++i) {
     const std::string& pin = options.stack.pins[i];
@@ -187,6 +215,7 @@ ResolveOptions LastWords(ResolveOptions options) {
     const auto flag = knob.has_value() ? options.pins_before.find(*knob) : options.pins_before.end();
     if (flag != options.pins_before.end()) {
       if (i < flag->second) continue;
+      FLIGHTPLAN_RETURN_IF_ERROR(CheckOneWord(*knob, pin, options));
       TakeBack(*knob, &options);
     }
     pins.push_back(pin);
@@ -257,7 +286,7 @@ absl::Status FillLayout(const ResolveOptions& options, v1::Layout* layout) {
 }
 
 absl::Status BuildResolveRequest(const ResolveOptions& given, v1::ResolveConfigRequest* request) {
-  const ResolveOptions options = LastWords(given);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolveOptions options, LastWords(given));
   if (options.model.empty())
     return Wrong("--model", "is missing: a catalogue name (flightplan models) or a config.json");
   if (options.stack.gpu.empty()) return Wrong("--gpu", "is missing: the GPU system; flightplan gpus lists them");

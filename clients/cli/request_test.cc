@@ -43,6 +43,8 @@ TEST(ResolveRequest, TheLastWordHoldsWhereAFlagAndASetSayOneKnob) {
       Build(With({"--pipeline-layout", "Et|tL", "--set", "pipeline_model_parallel_layout=null"}), &layout).ok());
   EXPECT_FALSE(layout.layout().has_pipeline_model_parallel_layout());
   EXPECT_EQ(layout.pinned_knobs_size(), 1);
+  v1::ResolveConfigRequest same;
+  EXPECT_TRUE(Build(With({"--tp", "2", "--set", "tensor_model_parallel_size=2"}), &same).ok());
   v1::ResolveConfigRequest batch;
   ASSERT_TRUE(Build(With({"--set", "global_batch_size=256", "--gbs", "128"}), &batch).ok());
   EXPECT_EQ(batch.workload().global_batch_size(), 128);
@@ -197,6 +199,9 @@ TEST(ResolveRequest, SaysWhatWouldBeRight) {
       {With({"--set", "moe_token_dispatcher_typ=flex"}), "did you mean moe_token_dispatcher_type?"},
       {With({"--set", "moe_token_dispatcher_type=flexx"}), "--set moe_token_dispatcher_type must be one of"},
       {With({"--set", "moe_router_topk=eight"}), "--set moe_router_topk must be an integer"},
+      {With({"--tp", "2", "--set", "tensor_model_parallel_size=4"}),
+       "--set tensor_model_parallel_size=4 contradicts --tp 2: both are the word on tensor_model_parallel_size"},
+      {With({"--gbs", "512", "--set", "global_batch_size=256"}), "contradicts --gbs 512"},
       {With({"--capability", "deepeep"}), "--capability wants deepep, hybridep"},
       {With({"--capability", "none,deepep"}), "--capability has none beside"},
       {With({"--env", "NOVALUE"}), "--env wants NAME=VALUE, not 'NOVALUE'"},
