@@ -196,6 +196,13 @@ constexpr Record kRecords[] = {
      kForecast},
     {"decide.optimizer", "opt", "decision", "decide", Verdict::kAdvice, "use_distributed_optimizer use_megatron_fsdp",
      "optimizer state is sharded over the data-parallel ranks, but with FSDP, which does it itself", kMoeGuide},
+    {"decide.parameter-gather", "precision", "decision", "decide", Verdict::kAdvice,
+     "fp8 fp8_recipe fp8_param_gather reuse_grad_buf_for_mxfp8_param_ag overlap_grad_reduce overlap_param_gather "
+     "optimizer_cpu_offload",
+     "MXFP8 parameters without a second copy in 16 bits, where they are gathered beside the compute and the "
+     "optimizer's "
+     "state stays on the GPU",
+     kRecipes},
     {"decide.pipeline-layout", "pipeline-layout", "decision", "decide", Verdict::kAdvice,
      "pipeline_model_parallel_layout num_layers mtp_num_layers pipeline_model_parallel_size "
      "virtual_pipeline_model_parallel_size",

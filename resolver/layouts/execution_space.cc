@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "resolver/derive/bridge_provider.h"
+#include "resolver/derive/mxfp8_parameters.h"
 #include "resolver/layouts/given_knobs.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/features.h"
@@ -60,9 +61,12 @@ OptimizerState StateWith(bool offload, const NormalizedIntent& intent, const Mod
     const bool followed = base.optimizer_offload > 0 && config.origin(companion) == Origin::kDecided;
     if (offload || followed) config.Set(companion, Value(offload), Origin::kDecided);
   }
+  const bool gather_is_open = PlansGatherMxfp8(intent.env) && OffloadExcludesMxfp8Gather(intent.env) &&
+                              InMxfp8(config) && MayGatherMxfp8(config);
+  if (gather_is_open) config.Set(K::fp8_param_gather, Value(!offload), Origin::kDecided);
   const Candidate c = CandidateOf(config, intent.env, shape, *base.stages);
-  return {c.precision_aware,  c.gradient_copy, c.overlap_optimizer_copies,
-          c.main_param_bytes, c.moment1_bytes, c.moment2_bytes};
+  return {c.low_precision_weights, c.precision_aware, c.gradient_copy, c.overlap_optimizer_copies,
+          c.main_param_bytes,      c.moment1_bytes,   c.moment2_bytes};
 }
 
 // What is asked, and what follows from it.

@@ -135,14 +135,18 @@ void AddOptimizerOffload(const Config& c, std::vector<Patch>* out) {
         patch.push_back(Set(companion, Value(true)));
       }
     }
+    // Which excludes the offload (mlm.opt-offload-fp8pg).
+    if (InMxfp8(c) && c.origin(K::fp8_param_gather) == Origin::kDecided && c.Get(K::fp8_param_gather).truthy()) {
+      patch.push_back(Set(K::fp8_param_gather, Value(false)));
+      patch.push_back(Set(K::reuse_grad_buf_for_mxfp8_param_ag, Value(false)));
+    }
     out->push_back(std::move(patch));
   }
 }
 
 // One copy of the parameters instead of two. Core 0.18 may save stale weights so (field.mxfp8-gather-before-save).
 void AddParameterGather(const Config& c, std::vector<Patch>* out) {
-  const bool mxfp8 = c.Get(K::fp8).truthy() && c.Get(K::fp8_recipe).text() == "mxfp8";
-  if (!mxfp8 || c.Get(K::fp8_param_gather).truthy() || !MayGatherMxfp8(c) || c.Get(K::save).truthy()) return;
+  if (!InMxfp8(c) || c.Get(K::fp8_param_gather).truthy() || !MayGatherMxfp8(c) || c.Get(K::save).truthy()) return;
   out->push_back({Set(K::fp8_param_gather, Value(true)), Set(K::reuse_grad_buf_for_mxfp8_param_ag, Value(true))});
 }
 

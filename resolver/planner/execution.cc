@@ -97,6 +97,7 @@ void UseOffload(const ExecutionSpace& execution, float offload, Candidate* c) {
   c->optimizer_offload = offload;
   const std::optional<OptimizerState>& state = offload > 0 ? execution.on_host : execution.on_gpu;
   if (!state.has_value()) return;
+  c->low_precision_weights = state->low_precision_weights;
   c->precision_aware = state->precision_aware;
   c->gradient_copy = state->gradient_copy;
   c->overlap_optimizer_copies = state->overlap_copies;

@@ -93,6 +93,7 @@ inline GivenOffload GivenOffloadOf(const Candidate& base) { return {base.offload
 
 // How the optimizer keeps its state: offloading goes with an optimizer of its own (layouts/given_knobs.h).
 struct OptimizerState {
+  bool low_precision_weights = false;
   bool precision_aware = false, gradient_copy = false, overlap_copies = false;
   uint8_t main_param_bytes = 4, moment1_bytes = 4, moment2_bytes = 4;
 };

@@ -83,6 +83,7 @@ DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start,
   decide::DecidePipeline(d);
   decide::DecideOptimizer(d);
   decide::ExpectPrecisionRecipe(d);
+  decide::DecideParameterGather(d);
   decide::DecideRouter(d);
   decide::DecideDispatcher(d);
   decide::DecideRecompute(d);

@@ -94,12 +94,16 @@ class Deliberation {
 // The exchange is worth hiding behind computation and nothing decided so far rules that out, or the caller asks for it.
 bool WillOverlapExperts(const Deliberation& d);
 
+// Whether gradients and parameters of data-parallel ranks will travel while layers compute.
+bool WillOverlapDataParallel(const Deliberation& d);
+
 // Of the backend "deepep" or "hybridep", unless the caller says; nothing for another.
 void ChooseDispatcherSms(Deliberation& d, absl::string_view backend);
 
 // The topics, in the order in which they run (decide.cc).
 void DecideSizes(Deliberation& d);
 void DecidePrecision(Deliberation& d);
+void DecideParameterGather(Deliberation& d);  // after the optimizer, whose shards are gathered
 void ExpectPrecisionRecipe(Deliberation& d);  // after those that may decide one of its fields
 void DecideBatch(Deliberation& d);
 void DecidePipeline(Deliberation& d);

@@ -155,6 +155,12 @@ void ContextParallel(Deliberation& d) {
 
 }  // namespace
 
+bool WillOverlapDataParallel(const Deliberation& d) {
+  const bool shards = d.on(K::use_distributed_optimizer) && d.f.dp * d.f.cp > 1 && !d.f.fsdp;
+  return shards && (d.pinned(K::overlap_grad_reduce) ? d.on(K::overlap_grad_reduce) : !d.f.bring_up) &&
+         (!d.pinned(K::overlap_param_gather) || d.on(K::overlap_param_gather));
+}
+
 void DecideDenseOverlap(Deliberation& d) {
   DataParallel(d);
   ShardedParallel(d);

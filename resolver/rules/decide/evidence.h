@@ -173,6 +173,8 @@ inline constexpr absl::string_view kPerfRecipeEnvironment = "Megatron-Bridge@067
 inline constexpr absl::string_view kLoongForgeOverlap =
     "LoongForge@c6275661 docs/source/features/moe_all2all_overlap.md: module recompute and tensor offload inside the "
     "overlap schedule";
+inline constexpr absl::string_view kMxfp8Recipe =
+    "Megatron-Bridge@067f987df src/megatron/bridge/training/mixed_precision.py: bf16_with_mxfp8_mixed";
 inline constexpr absl::string_view kOverlapGuide = "Megatron-Bridge docs/training/communication-overlap.md";
 inline constexpr absl::string_view kMoeGuide = "Megatron-Bridge docs/training/moe-optimization.md";
 

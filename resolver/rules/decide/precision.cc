@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "resolver/derive/fp8_recipes.h"
+#include "resolver/derive/mxfp8_parameters.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
@@ -13,6 +14,18 @@ namespace {
 
 using K = Knob;
 constexpr absl::string_view kRule = "decide.precision";
+constexpr absl::string_view kGatherRule = "decide.parameter-gather";
+
+// Whether the optimizer's state goes to the host, which excludes MXFP8 parameters: the caller says so, or nothing less
+// makes room.
+bool NeedsHostOptimizer(const Deliberation& d) {
+  if (!OffloadExcludesMxfp8Gather(d.intent.env)) return false;
+  if (d.pinned(K::optimizer_cpu_offload)) return d.on(K::optimizer_cpu_offload);
+  if (!d.open(K::optimizer_cpu_offload)) return false;
+  Features gathered = d.f;
+  gathered.candidate.low_precision_weights = true;
+  return !Fits(gathered, Reserved(gathered, MemoryNeed(gathered, {.full = true})));
+}
 
 }  // namespace
 
@@ -44,6 +57,24 @@ void DecidePrecision(Deliberation& d) {
     if (f.mxfp8) ab.companions = {{K::fp8, Value(Fp8RecipeOf(Precision::kMxfp8)->format)}};
     d.SuggestAb(std::move(ab));
   }
+}
+
+void DecideParameterGather(Deliberation& d) {
+  const bool open = d.open(K::fp8_param_gather) && d.open(K::reuse_grad_buf_for_mxfp8_param_ag);
+  if (!open || !InMxfp8(d.config()) || !d.f.mxfp8 || !PlansGatherMxfp8(d.intent.env)) return;
+  // Beside the compute alone: before core 0.18 the parameters become NaN otherwise.
+  if (!WillOverlapDataParallel(d) || NeedsHostOptimizer(d)) return;
+  if (!d.Choose(K::fp8_param_gather, true,
+                {.rule_id = kGatherRule,
+                 .reason = "MXFP8 parameters are gathered as they are multiplied: no second copy in 16 bits, and half "
+                           "of the bytes, as in Megatron-Bridge's own MXFP8 recipe",
+                 .basis = Basis::kRecipes,
+                 .citations = {evidence::kMxfp8Recipe}})) {
+    return;
+  }
+  d.Follow(K::reuse_grad_buf_for_mxfp8_param_ag, true, K::fp8_param_gather, kGatherRule,
+           "they travel through the gradients' buffer, which is free by then");
+  d.f.candidate.low_precision_weights = true;
 }
 
 void ExpectPrecisionRecipe(Deliberation& d) {
