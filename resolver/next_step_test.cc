@@ -361,6 +361,46 @@ TEST(NextStep, AWallAloneMakesNoPlanSlower) {
   }
 }
 
+// What the caller did not measure is a forecast, beside what he did.
+TEST(NextStep, CallsMeasuredWhatIsMeasured) {
+  v1::ResolveConfigRequest question = Training("qwen3-30b-a3b", "h100-sxm", 64, 4096, 512);
+  SetSizes({.tp = 1, .pp = 2, .ep = 8}, &question);
+  const double forecast_us = StepUs(Resolved(question));
+  // A step alone says nothing of a wall, so that what the evidence left to an A/B stays one.
+  question.mutable_profile()->set_step_time_us(2 * forecast_us);
+  EXPECT_EQ(NextStepOf(Resolved(question)), "");
+  question.mutable_profile()->set_wall(v1::WALL_MEMORY);
+  EXPECT_EQ(NextStepOf(Resolved(question)), "memory is the first wall (as the profile says)");
+  SetSizes({.tp = 1, .pp = 8, .vpp = 1, .ep = 8}, &question);
+  question.mutable_profile()->Clear();
+  question.mutable_profile()->set_pipeline_bubble_ratio(0.3);
+  const std::string seen = NextStepOf(Resolved(question));
+  EXPECT_TRUE(seen.empty() || absl::EndsWith(seen, " step (forecast)")) << seen;
+}
+
+// Silence would be no answer to a caller who names the wall.
+TEST(NextStep, SaysThatNothingGoesAtTheNamedWall) {
+  v1::ResolveConfigRequest question = Training("qwen3-30b-a3b", "h100-sxm", 64, 4096, 512);
+  SetSizes({.tp = 1, .pp = 2, .ep = 8}, &question);
+  EXPECT_EQ(FindFinding(Resolved(question).findings(), "decide.next-step-none"), nullptr);
+  question.mutable_profile()->set_wall(v1::WALL_COMMUNICATION);
+  const v1::ResolveConfigResponse answer = Resolved(question);
+  const v1::Finding* const none = FindFinding(answer.findings(), "decide.next-step-none");
+  ASSERT_NE(none, nullptr);
+  EXPECT_TRUE(absl::StartsWith(none->seen(), "communication is the wall that the profile names: ")) << none->seen();
+}
+
+// The run that was measured has sizes of its own.
+TEST(NextStep, AMeasuredStepChoosesNoLayout) {
+  v1::ResolveConfigRequest question = Training("olmoe-1b-7b", "h100-sxm", 8, 4096, 64);
+  const v1::ResolveConfigResponse plain = Resolved(question);
+  question.mutable_profile()->set_step_time_us(2 * StepUs(plain));
+  const v1::ResolveConfigResponse answer = Resolved(question);
+  EXPECT_EQ(StepUs(answer), StepUs(plain));
+  EXPECT_EQ(answer.layout().DebugString(), plain.layout().DebugString());
+  EXPECT_NE(FindFinding(answer.findings(), "evidence.profile-of-other-sizes"), nullptr);
+}
+
 // FP8 it has, MXFP8 not.
 TEST(NextStep, IsNoMxfp8WhereTransformerEngineRefusesIt) {
   const v1::ResolveConfigResponse answer = Resolved(Training("gpt-oss-20b", "rtx-pro-6000-server", 8, 4096, 64));

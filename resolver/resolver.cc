@@ -274,7 +274,8 @@ absl::Status Resolver::DescribeTimeline(const v1::DescribeTimelineRequest& reque
   const absl::StatusOr<Timeline> timeline = DrawPlan(plan, asked);
   if (!timeline.ok()) return AsViolation(timeline.status());
   TimelineToMessage(*timeline, response);
-  if (plan.step_us() != timeline->step_us) response->set_answer_step_time_us(plan.step_us());
+  const double answered_us = plan.step != nullptr ? plan.step->outlook.us : 0;
+  if (answered_us != timeline->step_us) response->set_answer_step_time_us(answered_us);
   response->set_will_run(VerdictsOf(plan.run.findings).will_run);
   response->set_target(TargetName(plan.env));
   response->set_digest(Digest(request.resolve(), evidence));

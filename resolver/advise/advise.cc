@@ -125,7 +125,8 @@ void Advise(ResolvedPlan* plan, const MakeRoom& make_room) {
     pipeline = FindNextPipeline(plan->intent, at.model, forecast, at.outlook);
     precision = FindNextPrecision(plan->intent, at.model, forecast);
   }
-  if (next.has_value()) plan->run.findings.push_back(std::move(next->finding));
+  const bool idle = next.has_value() && next->finding.rule_id == kNothingToTry;
+  if (next.has_value() && !(idle && pipeline.has_value())) plan->run.findings.push_back(std::move(next->finding));
   if (pipeline.has_value()) plan->run.findings.push_back(*std::move(pipeline));
   if (precision.has_value()) plan->run.findings.push_back(*std::move(precision));
   if (!next.has_value() || !next->ab.has_value()) return;

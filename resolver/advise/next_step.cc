@@ -16,6 +16,7 @@ namespace {
 
 using K = Knob;
 
+constexpr double kMuch = 0.1;      // a measured share of the step that asks for an answer
 constexpr size_t kMostJudged = 8;  // moves that the rules look at, best forecast first
 
 struct Move {
@@ -164,24 +165,57 @@ class Moves {
   std::vector<Move> moves_;
 };
 
+absl::string_view NameOf(Wall wall) {
+  switch (wall) {
+    case Wall::kUnknown:
+      return "";
+    case Wall::kMemory:
+      return "memory";
+    case Wall::kCommunication:
+      return "communication";
+    case Wall::kHost:
+      return "host";
+    case Wall::kCompute:
+      return "compute";
+  }
+  return "";
+}
+
+// Whether a profile of the run itself says something of the wall.
+bool ProfileTells(const NormalizedIntent& intent, const WallShare& wall) {
+  if (!intent.profile.has_value()) return false;
+  const MeasuredProfile& profile = *intent.profile;
+  return wall.measured || wall.name == NameOf(profile.wall) ||
+         (wall.name == "memory" && profile.memory_high_water_bytes.has_value()) ||
+         (wall.name == "communication" && profile.exposed_all_to_all_ratio.has_value());
+}
+
 // What the answer already says about the knob stands: evidence that settles it, or an A/B that is open with figures of
-// its own. A profile of the run itself says more than either.
-bool Answered(const PlanForecast& plan, const NormalizedIntent& intent, Knob knob) {
+// its own. What the run itself showed says more than either.
+bool Answered(const PlanForecast& plan, const NormalizedIntent& intent, const WallShare& wall, Knob knob) {
   const Decision* const decision = FindDecision(plan.decisions, knob);
-  return decision != nullptr && !intent.profile.has_value() && (decision->needs_ab || IsSettled(*decision));
+  return decision != nullptr && !ProfileTells(intent, wall) && (decision->needs_ab || IsSettled(*decision));
 }
 
 std::string Time(double us) {
   return us >= 1e6 ? absl::StrFormat("%.3g s", us / 1e6) : absl::StrFormat("%.3g ms", us / 1e3);
 }
 
+// "21 % of a 4.05 s step (forecast)", "30 % (measured) of a 4.05 s step (forecast)"
+std::string ShareText(const WallShare& wall, const StepOutlook& outlook) {
+  const auto source = [](bool measured) { return measured ? " (measured)" : " (forecast)"; };
+  return absl::StrFormat("%.0f %%%s of a %s step%s", 100 * wall.ratio,
+                         wall.measured == outlook.measured ? "" : source(wall.measured), Time(outlook.us),
+                         source(outlook.measured));
+}
+
 constexpr absl::string_view kWorkflow = "Megatron-Bridge: MoE optimisation workflow (fit, scale, profile, retune)";
 
 // A plan that lacks memory: what frees some is all that is asked.
-Finding DescribeRoom(const StepOutlook& outlook, const Move& move, StepModel::Room left) {
+Finding DescribeRoom(const NormalizedIntent& intent, const Move& move, StepModel::Room left) {
   Finding finding = NextStepFinding(kWorkflow);
-  finding.seen =
-      absl::StrFormat("memory is the first wall (%s)", outlook.measured ? "as the profile says" : "forecast");
+  finding.seen = absl::StrFormat("memory is the first wall (%s)",
+                                 ProfileTells(intent, move.wall) ? "as the profile says" : "forecast");
   finding.needs = absl::StrFormat("next to try: %s; step %+.0f %% expected (%+.0f..%+.0f), memory then %s",
                                   TextOf(move.changes), 100 * move.effect.change, 100 * move.effect.low,
                                   100 * move.effect.high, left == StepModel::Room::kEnough ? "fits" : "is marginal");
@@ -193,14 +227,25 @@ Finding Describe(const StepOutlook& outlook, const StepModel& model, const PlanF
   const WallShare& wall = move.wall;
   Finding finding = OtherStepFinding("decide.next-step", kWorkflow, plan, move.changes, left);
   const bool largest = wall.name == outlook.walls.front().name;
-  finding.seen = absl::StrFormat("%s %s %.0f %% of a %s step (%s)", std::string(wall.name),
-                                 largest ? "is the largest wall:" : "takes", 100 * wall.ratio, Time(outlook.us),
-                                 outlook.measured ? "measured" : "forecast");
+  finding.seen = absl::StrCat(wall.name, largest ? " is the largest wall: " : " takes ", ShareText(wall, outlook));
   finding.needs = absl::StrCat("next to try: ", TextOf(move.changes), "; ",
                                PromiseOf(move.effect, model.Memory(plan.config, plan.env, plan.stages), then),
                                move.effect.needs_ab() ? "; only a run can tell" : "",
                                left == StepModel::Room::kMarginal ? "; memory stays marginal" : "");
   return finding;
+}
+
+// The caller asked about this wall, by its name or its share, so that silence would be no answer.
+NextStep NothingAgainst(const WallShare& wall, const StepOutlook& outlook, bool named) {
+  NextStep next{.finding = NextStepFinding(kWorkflow), .ab = std::nullopt};
+  next.finding.rule_id = kNothingToTry;
+  next.finding.seen =
+      absl::StrCat(wall.name, named ? " is the wall that the profile names: " : " takes ", ShareText(wall, outlook));
+  next.finding.needs = absl::StrFormat(
+      "no change of a knob that goes at it is forecast to shorten the step by %.0f %% and to fit; other sizes may: "
+      "flightplan plan weighs them",
+      -100 * kWorthARun);
+  return next;
 }
 
 }  // namespace
@@ -215,17 +260,20 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
   if (short_of_memory) {
     walls = {{"memory", 1}};
   } else if (named != Wall::kUnknown) {
-    const absl::string_view name = named == Wall::kHost      ? "host"
-                                   : named == Wall::kCompute ? "compute"
-                                                             : "communication";
-    walls.erase(std::remove_if(walls.begin(), walls.end(), [&](const WallShare& wall) { return wall.name != name; }),
-                walls.end());
-    if (!walls.empty()) walls.front().ratio = std::max(walls.front().ratio, kSmallWall);
+    std::erase_if(walls, [&](const WallShare& wall) { return wall.name != NameOf(named); });
   }
+  const auto nothing = [&]() -> std::optional<NextStep> {
+    const bool told = named != Wall::kUnknown;
+    const auto wall = std::find_if(walls.begin(), walls.end(), [&](const WallShare& share) {
+      return told || (share.measured && share.ratio >= kMuch);
+    });
+    if (short_of_memory || wall == walls.end()) return std::nullopt;
+    return NothingAgainst(*wall, outlook, told);
+  };
   std::vector<Move> moves;
   const auto weigh = [&](const WallShare& wall, std::vector<Move> of_wall) {
     for (Move& move : of_wall) {
-      if (Answered(plan, intent, move.changes.front().first)) continue;
+      if (Answered(plan, intent, wall, move.changes.front().first)) continue;
       const auto then = ForecastWith(model, plan, move.changes);
       if (!then.has_value()) continue;
       move.effect = EffectOf(plan.step, *then);
@@ -234,10 +282,10 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
     }
   };
   for (const WallShare& wall : walls) {
-    if (wall.ratio < kSmallWall) break;
+    if (wall.ratio < kSmallWall && named == Wall::kUnknown) break;
     weigh(wall, Moves(intent, model, plan.config).For(wall.name));
   }
-  if (moves.empty()) return std::nullopt;
+  if (moves.empty()) return nothing();
   // Asked for where it decides.
   const bool scarce = short_of_memory || room >= StepModel::Room::kMarginal;
   const MemoryForecast now = scarce ? model.Memory(plan.config, plan.env, plan.stages) : MemoryForecast();
@@ -254,7 +302,7 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
     if (!MayBeTried(plan, move.changes)) continue;
     NextStep next;
     next.finding =
-        short_of_memory ? DescribeRoom(outlook, move, left) : Describe(outlook, model, plan, move, memory, left);
+        short_of_memory ? DescribeRoom(intent, move, left) : Describe(outlook, model, plan, move, memory, left);
     AbSuggestion ab;
     ab.knob = move.changes.front().first;
     ab.plan_value = plan.config.Get(ab.knob);
@@ -269,7 +317,7 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
     next.ab = std::move(ab);
     return next;
   }
-  return std::nullopt;
+  return nothing();
 }
 
 void ExpectFromForecast(const StepModel& model, const PlanForecast& plan, AbSuggestion* ab) {

@@ -13,6 +13,9 @@
 
 namespace flightplan {
 
+// The finding that nothing goes at the wall which the profile tells of.
+inline constexpr absl::string_view kNothingToTry = "decide.next-step-none";
+
 struct NextStep {
   Finding finding;
   std::optional<AbSuggestion> ab;  // both runs, where a change is worth one

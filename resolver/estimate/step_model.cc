@@ -87,8 +87,8 @@ StepOutlook OutlookOf(const StepForecast& forecast, const std::optional<Measured
   for (WallShare& wall : outlook.walls) {
     if (const std::optional<double> ratio = measured(wall.name); ratio.has_value()) {
       wall.ratio = *ratio;
+      wall.measured = true;
       taken += *ratio;
-      outlook.measured = true;
     } else {
       open += wall.ratio;
     }

@@ -65,6 +65,7 @@ class StepModel {
 struct WallShare {
   absl::string_view name;
   double ratio = 0;
+  bool measured = false;  // by a profile of the run; else forecast
 };
 std::vector<WallShare> WallsOf(const StepParts& parts);
 
@@ -74,7 +75,7 @@ struct StepOutlook {
   double us = 0, low_us = 0, high_us = 0;
   std::vector<WallShare> walls;
   double model_flops = 0;
-  bool measured = false;                      // a profile's figures are in it
+  bool measured = false;                      // `us` is a profile's, and no forecast
   std::vector<absl::string_view> unmeasured;  // terms without evidence (estimate/unmeasured.h)
 };
 StepOutlook OutlookOf(const StepForecast& forecast, const std::optional<MeasuredProfile>& profile);

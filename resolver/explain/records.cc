@@ -181,6 +181,8 @@ constexpr Record kRecords[] = {
      "stack "
      "accepts; both runs of its A/B",
      kForecast},
+    {"decide.next-step-none", "next-step", "info", "decide", Verdict::kAdvice, "",
+     "the profile tells of a wall, and no change of a knob that goes at it is forecast to gain and fits", kForecast},
     {"decide.next-step-pipeline", "next-step", "info", "decide", Verdict::kAdvice,
      "virtual_pipeline_model_parallel_size pipeline_model_parallel_layout",
      "where the caller's own stages leave a bubble: the virtual stages and layout with the best forecast that fit and "
@@ -252,6 +254,10 @@ constexpr Record kRecords[] = {
      "scans and a sparse attention's indexer take the times that a profile of the GPU has of the stacks' own kernels "
      "(probe/operators.py), instead of published forward passes or nothing",
      "probe profiles"},
+    {"evidence.profile-of-other-sizes", "evidence", "info", "estimate", Verdict::kAdvice, "",
+     "where sizes are left to a search, a profile's step and peak are of a run of other sizes: they are left out, and "
+     "its shares still say what bounds the run",
+     "the profile that was sent with the question"},
     {"evidence.recorded-profile", "evidence", "info", "estimate", Verdict::kAdvice, "",
      "without a profile of these GPUs the rates are those of a profile that was recorded on another GPU of the type, "
      "each with a wider error: flightplan probe measures yours",

@@ -18,6 +18,7 @@
 #include "resolver/layouts/layout_search.h"
 #include "resolver/layouts/plan_answers.h"
 #include "resolver/layouts/search_work.h"
+#include "resolver/pipeline/apply_evidence.h"
 #include "resolver/pipeline/resolve.h"
 
 namespace flightplan {
@@ -135,6 +136,7 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
     return WithReason(absl::ResourceExhaustedError("a layout that is left open is searched, which takes seconds"),
                       kSearchNeeded);
   }
+  LeaveOutOtherSizes(&intent, &intent.findings);
   FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolvedPlan plain, Resolve(intent, evidence));
   if (!ErrorsOfEveryLayout(plain).empty()) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(

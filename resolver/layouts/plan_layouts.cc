@@ -10,6 +10,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/base/thousands.h"
 #include "resolver/layouts/layout_findings.h"
+#include "resolver/pipeline/apply_evidence.h"
 #include "resolver/pipeline/resolve.h"
 
 namespace flightplan {
@@ -171,8 +172,11 @@ Finding AnswerLate(size_t kept, size_t found) {
                      "more time, or fewer plans: those that are left out rank behind all that are here");
 }
 
-absl::StatusOr<PlanList> PlanLayouts(const NormalizedIntent& intent, PlanObjective objective, size_t plan_count,
+absl::StatusOr<PlanList> PlanLayouts(const NormalizedIntent& question, PlanObjective objective, size_t plan_count,
                                      const EvidenceSnapshot& evidence, const PlanHooks& hooks) {
+  NormalizedIntent intent = question;
+  std::vector<Finding> left_out;
+  LeaveOutOtherSizes(&intent, &left_out);
   FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolvedPlan plain, Resolve(intent, evidence));
   if (std::vector<Finding> errors = ErrorsOfEveryLayout(plain); !errors.empty()) {
     PlanList none;
@@ -184,7 +188,9 @@ absl::StatusOr<PlanList> PlanLayouts(const NormalizedIntent& intent, PlanObjecti
   Planner planner(intent, objective, plan_count, evidence, hooks);
   FLIGHTPLAN_RETURN_IF_ERROR(objective == PlanObjective::kGpuCount ? planner.FewestGpus()
                                                                    : planner.At(intent.gpu_count));
-  return planner.TakeList();
+  PlanList list = planner.TakeList();
+  std::move(left_out.begin(), left_out.end(), std::back_inserter(list.findings));
+  return list;
 }
 
 }  // namespace flightplan

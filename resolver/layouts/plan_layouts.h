@@ -30,7 +30,7 @@ Finding AnswerCut(size_t kept, size_t found, size_t max_bytes);
 Finding AnswerLate(size_t kept, size_t found);
 
 // `intent.gpu_count`: with PlanObjective::kGpuCount the most; the plans are of the fewest that do.
-absl::StatusOr<PlanList> PlanLayouts(const NormalizedIntent& intent, PlanObjective objective, size_t plan_count,
+absl::StatusOr<PlanList> PlanLayouts(const NormalizedIntent& question, PlanObjective objective, size_t plan_count,
                                      const EvidenceSnapshot& evidence, const PlanHooks& hooks);
 
 }  // namespace flightplan

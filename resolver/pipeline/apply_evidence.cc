@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "resolver/base/bytes.h"
 #include "resolver/derive/fp8_recipes.h"
 #include "resolver/derive/placement.h"
@@ -133,6 +134,32 @@ void LeaveOutImpossibleStep(double least_us, NormalizedIntent* intent, std::vect
       "the time of one whole step, global batch %d of %d tokens: its matrix products alone take %.3g ms on %d GPUs at "
       "their peak",
       intent->workload.global_batch_size, intent->workload.seq_length, least_us / 1000, intent->gpu_count);
+  findings->push_back(std::move(finding));
+}
+
+void LeaveOutOtherSizes(NormalizedIntent* intent, std::vector<Finding>* findings) {
+  if (!intent->profile.has_value()) return;
+  MeasuredProfile& profile = *intent->profile;
+  std::vector<std::string> figures;
+  Finding finding = Info("evidence.profile-of-other-sizes");
+  if (profile.step_time_us.has_value()) {
+    figures.push_back(
+        absl::StrFormat("profile.step_time_us (--profile-step-ms) is %.4g ms", *profile.step_time_us / 1000));
+    finding.observed.emplace_back("profile.step_time_us", Value(*profile.step_time_us));
+  }
+  if (const double peak = MeasuredPeak(*intent); peak > 0) {
+    figures.push_back(
+        absl::StrFormat("profile.memory_high_water_bytes (--profile-memory-gib) is %.3g GiB", peak / kGib));
+    finding.observed.emplace_back("profile.memory_high_water_bytes", Value(*profile.memory_high_water_bytes));
+  }
+  if (figures.empty()) return;
+  profile.step_time_us.reset();
+  profile.memory_high_water_bytes.reset();
+  finding.source = "the profile that was sent with the question";
+  finding.seen = absl::StrCat(absl::StrJoin(figures, ", "), ", and the layout is open");
+  finding.needs =
+      "the sizes of the run that was profiled, for its figures to stand beside the forecast; here they are left out, "
+      "and of the profile its shares and its wall count";
   findings->push_back(std::move(finding));
 }
 

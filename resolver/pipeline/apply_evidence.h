@@ -25,6 +25,9 @@ void ReportMeasuredPeak(const NormalizedIntent& intent, const EstimatedPlan& est
 // Leaves the step of a profile out, and says so, where no run computes that fast (LeastStepUs).
 void LeaveOutImpossibleStep(double least_us, NormalizedIntent* intent, std::vector<Finding>* findings);
 
+// Leaves the step and the peak of a profile out, and says so, where the sizes of the run that had them are not given.
+void LeaveOutOtherSizes(NormalizedIntent* intent, std::vector<Finding>* findings);
+
 // Moves the memory of every stage, and its band, to what runs like this one needed.
 void ApplyMemoryEvidence(const NormalizedIntent& intent, const Config& config, const EvidenceSnapshot& evidence,
                          EstimatedPlan* estimate, std::vector<Finding>* findings);

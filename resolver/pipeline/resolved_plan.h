@@ -39,7 +39,11 @@ struct ResolvedPlan {
   std::string roomy_text;  // its sizes, and how much longer its step is
   double roomy_us = 0;     // its step
 
-  double step_us() const { return step != nullptr ? step->outlook.us : 0; }
+  // What plans are compared by. A step that a profile measured is that of one run: each of them would repeat it.
+  double step_us() const {
+    if (step == nullptr) return 0;
+    return step->outlook.measured ? step->step.us : step->outlook.us;
+  }
 };
 
 // What findings say of a configuration. What does not run is not accepted, or accepted and refused later.

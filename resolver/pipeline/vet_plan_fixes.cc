@@ -67,11 +67,6 @@ std::optional<FixOutcome> ForecastOf(const ResolvedPlan& plan, const Patch& patc
   return outcome;
 }
 
-// What two answers are compared by: a profile's figure is of the run as it is, so that another answer would repeat it.
-double ComparedUs(const ResolvedPlan& plan) {
-  return plan.step != nullptr && plan.step->outlook.measured ? plan.step->step.us : plan.step_us();
-}
-
 std::string GraphsOf(const Config& config) {
   return config.origin(K::cuda_graph_impl) == Origin::kDecided ? config.Get(K::cuda_graph_impl).ToText() : "";
 }
@@ -80,9 +75,9 @@ std::string GraphsOf(const Config& config) {
 void NameRoomy(const std::optional<MemoryFix>& fix, ResolvedPlan* plan) {
   if (plan->roomy_text.empty()) return;
   const bool better = fix.has_value() && !fix->roomy && fix->outcome.fit == FitVerdict::kFits &&
-                      fix->outcome.step_us > 0 && fix->outcome.step_us < plan->roomy_us && ComparedUs(*plan) > 0;
+                      fix->outcome.step_us > 0 && fix->outcome.step_us < plan->roomy_us && plan->step_us() > 0;
   const std::string text = better ? absl::StrFormat("the chosen with the fix of its memory, %+.1f %%",
-                                                    100 * (fix->outcome.step_us / ComparedUs(*plan) - 1))
+                                                    100 * (fix->outcome.step_us / plan->step_us() - 1))
                                   : plan->roomy_text;
   for (Finding& finding : plan->run.findings) {
     if (finding.rule_id == "layout.searched") {
@@ -129,7 +124,7 @@ NormalizedIntent WithPatch(NormalizedIntent intent, const Patch& patch) {
 void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
   std::vector<Finding>& findings = plan->run.findings;
   FixTrial trial;
-  trial.now = OutcomeOf(findings, &plan->estimate, ComparedUs(*plan));
+  trial.now = OutcomeOf(findings, &plan->estimate, plan->step_us());
   trial.now.graphs = GraphsOf(plan->decided.config);
   DropRepeats(&findings);
   if (!OffersFixes(plan->intent.view, &findings)) return NameRoomy(std::nullopt, plan);
@@ -144,7 +139,7 @@ void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
     asked.known_stages = stages;
     const absl::StatusOr<ResolvedPlan> then = answer(std::move(asked));
     if (!then.ok()) return std::nullopt;
-    FixOutcome outcome = OutcomeOf(then->run.findings, &then->estimate, ComparedUs(*then));
+    FixOutcome outcome = OutcomeOf(then->run.findings, &then->estimate, then->step_us());
     outcome.graphs = GraphsOf(then->decided.config);
     return outcome;
   };
