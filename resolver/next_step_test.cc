@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "tests/support/answers.h"
@@ -38,6 +40,21 @@ TEST(NextStep, FollowsTheProfile) {
   request.mutable_profile()->set_wall(v1::WALL_COMMUNICATION);
   const v1::ResolveConfigResponse communication = Resolved(request);
   EXPECT_EQ(NextStepOf(communication).find("memory"), std::string::npos);
+}
+
+// One effect has one number: that of the question asked again with the overlap.
+TEST(NextStep, WhatKeepsTheOverlapOffHasTheForecastBesideIt) {
+  v1::ResolveConfigRequest question = Training("olmoe-1b-7b", "h100-sxm", 8, 4096, 64);
+  SetSizes({.tp = 1, .pp = 1, .ep = 4}, &question);
+  question.mutable_layout()->set_micro_batch_size(4);
+  const v1::ResolveConfigResponse plain = Resolved(question);
+  std::string reason;
+  for (const v1::Decision& decision : plain.decisions()) {
+    if (decision.name() == "overlap_moe_expert_parallel_comm") reason = decision.reason();
+  }
+  Pin("overlap_moe_expert_parallel_comm", true, &question);
+  const int change = static_cast<int>(std::lround(100 * (StepUs(Resolved(question)) / StepUs(plain) - 1)));
+  EXPECT_TRUE(absl::StrContains(reason, absl::StrCat("with it: step ", change, " % ("))) << reason << " " << change;
 }
 
 TEST(NextStep, EveryAbSaysWhatToExpect) {

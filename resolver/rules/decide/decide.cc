@@ -53,17 +53,18 @@ void KeepSharedExpertAlone(const Config& config, AbSuggestion* ab) {
 
 }  // namespace
 
-void CompleteOtherSides(const NormalizedIntent& intent, DecidedPlan* plan) {
+void CompleteOtherSide(const NormalizedIntent& intent, const Config& config, AbSuggestion* ab) {
   if (!intent.model.is_moe()) return;
-  const Config& config = plan->config;
   const Knob list =
       config.origin(K::cuda_graph_modules) != Origin::kAbsent ? K::cuda_graph_modules : K::cuda_graph_scope;
   const bool attention_is_open =
       decide::OverlapSpoilsAttentionGraph(intent.workload.precision) && config.origin(list) != Origin::kCaller;
-  for (AbSuggestion& ab : plan->ab_suggestions) {
-    if (attention_is_open) KeepAttentionOffOverlap(config, list, &ab);
-    KeepSharedExpertAlone(config, &ab);
-  }
+  if (attention_is_open) KeepAttentionOffOverlap(config, list, ab);
+  KeepSharedExpertAlone(config, ab);
+}
+
+void CompleteOtherSides(const NormalizedIntent& intent, DecidedPlan* plan) {
+  for (AbSuggestion& ab : plan->ab_suggestions) CompleteOtherSide(intent, plan->config, &ab);
 }
 
 DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start,

@@ -38,6 +38,9 @@ struct DecidedPlan {
 DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start,
                    absl::Span<const Measurement* const> reported = {});
 
+// Whether EP overlap was left off by what was published of exchanges inside one NVLink domain alone.
+bool IsOverlapKeptInside(const Decision& decision);
+
 // The variables that a plan of the question exports where it comes to this configuration.
 EnvVars EnvironmentWith(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, Config config);
 
@@ -48,5 +51,6 @@ bool FlexBackendRuns(const NormalizedIntent& intent, const Config& config);
 // and the shared expert alone, where EP overlap excludes them. Holds after Decide; to be asked again where decisions
 // were changed since.
 void CompleteOtherSides(const NormalizedIntent& intent, DecidedPlan* plan);
+void CompleteOtherSide(const NormalizedIntent& intent, const Config& config, AbSuggestion* ab);
 
 }  // namespace flightplan

@@ -1,5 +1,8 @@
 // EP overlap (1F1B all-to-all), the delayed weight gradient that goes with it, and the shared expert's own overlap.
+#include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -362,3 +365,13 @@ void DecideSharedExpertOverlap(Deliberation& d) {
 }
 
 }  // namespace flightplan::decide
+
+namespace flightplan {
+
+bool IsOverlapKeptInside(const Decision& decision) {
+  const std::vector<std::string>& cited = decision.citations;
+  return decision.rule_id == decide::kOverlapRule && !decision.value.truthy() &&
+         std::find(cited.begin(), cited.end(), decide::evidence::kOverlapSmallEp) != cited.end();
+}
+
+}  // namespace flightplan
