@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/normalize/canonical_bytes.h"
 #include "tests/support/answers.h"
@@ -266,6 +267,24 @@ TEST(OpenLayout, SaysWhyItHasNoAnswer) {
     EXPECT_EQ(open->fixes_size(), 0);
     EXPECT_EQ(open->needs().find("give the open sizes"), std::string::npos) << open->needs();
   }
+}
+
+// Neither the GPUs nor the batch are in the way of what is named.
+TEST(OpenLayout, NamesTheNumberThatNothingDivides) {
+  const auto seen = [](const v1::ResolveConfigRequest& request) {
+    const v1::ResolveConfigResponse response = Resolved(request);
+    const v1::Finding* const none = FindFinding(response.findings(), "layout.none-found");
+    return none == nullptr ? "" : absl::StrCat(none->seen(), "; ", none->needs());
+  };
+  v1::ResolveConfigRequest odd = Training("qwen3-30b-a3b", "h100-sxm", 64, 4097, 512);
+  odd.mutable_layout()->set_tensor_model_parallel_size(2);
+  EXPECT_TRUE(absl::StrContains(seen(odd), "seq_length=4097, tensor_model_parallel_size=2")) << seen(odd);
+  EXPECT_TRUE(absl::StrContains(seen(odd), "such as --seq 4098")) << seen(odd);
+  v1::ResolveConfigRequest five = Training("qwen3-30b-a3b", "h100-sxm", 64, 4096, 512);
+  five.mutable_layout()->set_tensor_model_parallel_size(5);
+  EXPECT_TRUE(absl::StrContains(seen(five), "tensor_model_parallel_size=1, 2, 4")) << seen(five);
+  five.mutable_layout()->set_pipeline_model_parallel_size(7);
+  EXPECT_TRUE(absl::StrContains(seen(five), "has any of them; tensor_model_parallel_size=1, 2, 4")) << seen(five);
 }
 
 // Sizes that no search can name before the other errors are mended are no error of their own.

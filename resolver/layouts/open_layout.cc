@@ -16,6 +16,7 @@
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/layout_findings.h"
 #include "resolver/layouts/layout_search.h"
+#include "resolver/layouts/no_layout.h"
 #include "resolver/layouts/plan_answers.h"
 #include "resolver/layouts/search_work.h"
 #include "resolver/pipeline/apply_evidence.h"
@@ -153,10 +154,11 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
   FLIGHTPLAN_ASSIGN_OR_RETURN(const SearchStatistics s, SearchAndAnswer(intent, evidence, &search, &answers));
   FLIGHTPLAN_RETURN_IF_ERROR(CheckWork());
   if (answers.plans.empty()) {
-    std::string seen =
-        s.layouts == 0 ? absl::StrCat("no sizes divide ", WithThousands(intent.gpu_count),
-                                      " GPUs and a global batch of ", WithThousands(intent.workload.global_batch_size))
-                       : absl::StrCat(WithThousands(s.layouts), " legal layouts searched, none fits and is accepted");
+    if (s.layouts == 0) {
+      NoLayout why = WhyNoLayout(search);
+      return NoneFound(std::move(intent), evidence, std::move(why.seen), why.needs);
+    }
+    std::string seen = absl::StrCat(WithThousands(s.layouts), " legal layouts searched, none fits and is accepted");
     const absl::string_view needs =
         s.stopped                           ? "some sizes of the layout: what is left open is then searched to its end"
         : ErrorsBesideMemory(plain).empty() ? "more GPUs, a shorter sequence, or fewer given sizes"

@@ -10,6 +10,7 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/base/thousands.h"
 #include "resolver/layouts/layout_findings.h"
+#include "resolver/layouts/no_layout.h"
 #include "resolver/pipeline/apply_evidence.h"
 #include "resolver/pipeline/resolve.h"
 
@@ -47,6 +48,7 @@ class Planner {
   const PlanHooks& hooks_;
   PlanList list_;                 // its plans are those of the last search
   bool failed_ = false;           // nothing can be searched
+  NoLayout no_layout_;            // why the last search looked at none
   std::vector<Finding> refusal_;  // of the fastest layout of the last search that is refused
 };
 
@@ -89,6 +91,7 @@ absl::Status Planner::At(int64_t gpus) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(const SearchStatistics statistics,
                               SearchAndAnswer(intent_, evidence_, &search, &answers));
   Add(statistics);
+  if (statistics.layouts == 0) no_layout_ = WhyNoLayout(search);
   list_.refused += answers.refused;
   refusal_ = std::move(answers.first_refusal);
   list_.plans = std::move(answers.plans);
@@ -136,10 +139,7 @@ PlanList Planner::TakeList() {
   }
   if (!list_.plans.empty() || total.stopped) return std::move(list_);
   if (total.layouts == 0) {
-    Found("plan.no-legal-layout", Severity::kError,
-          absl::StrCat("no sizes divide ", WithThousands(intent_.gpu_count), " GPUs and a global batch of ",
-                       WithThousands(intent_.workload.global_batch_size)),
-          "a GPU count and a batch with common divisors; fewer given sizes");
+    Found("plan.no-legal-layout", Severity::kError, std::move(no_layout_.seen), std::move(no_layout_.needs));
   } else {
     Found("plan.nothing-fits", Severity::kError,
           absl::StrCat(WithThousands(total.layouts), " legal layouts on ", WithThousands(intent_.gpu_count),

@@ -95,6 +95,21 @@ std::vector<Patch> EvenTokens(F f) {
   return {WithoutFp8(f), {Assign(K::seq_length, seq)}};
 }
 
+// Sequence parallelism gives each tensor-parallel rank an equal part of what its context-parallel rank holds.
+bool UnevenSequence(F f) {
+  const int64_t tp = f.num(K::tensor_model_parallel_size);
+  if (tp <= 1 || !f.on(K::sequence_parallel) || !OneLengthOfTokens(f)) return false;
+  return f.num(K::seq_length) % ContextRanks(f) == 0 && f.num(K::seq_length) / ContextRanks(f) % tp != 0;
+}
+std::vector<Patch> EvenSequence(F f) {
+  const int64_t cp = ContextRanks(f);  // each takes a part from the front and one from the back
+  const int64_t unit = f.num(K::tensor_model_parallel_size) * (cp > 1 ? 2 * cp : 1);
+  std::vector<Patch> patches = {{Assign(K::seq_length, (f.num(K::seq_length) + unit - 1) / unit * unit)}};
+  if (!Moe(f)) patches.push_back({Assign(K::sequence_parallel, false)});
+  patches.push_back({Assign(K::tensor_model_parallel_size, 1), Assign(K::sequence_parallel, false)});
+  return patches;
+}
+
 // Expert ranks that share one NVLink domain, which HybridEP has to be told.
 int64_t RanksPerDomain(F f) {
   const int64_t ep = std::max<int64_t>(1, f.num(K::expert_model_parallel_size));
@@ -183,6 +198,15 @@ const Rule kRules[] = {
            return absl::StrCat("each rank has ", f.num(K::micro_batch_size) * f.num(K::seq_length) / ContextRanks(f),
                                " tokens in a pass");
          }},
+    {.id = "sp.even-sequence",
+     .area = "sequence-parallel",
+     .at = {Phase::kHardware, 107},
+     .source = "Megatron-LM:megatron/core/tensor_parallel/mappings.py:74",
+     .reads = {K::sequence_parallel, K::tensor_model_parallel_size, K::seq_length, K::context_parallel_size},
+     .when = UnevenSequence,
+     .needs = "sequence parallelism splits the sequence of a context-parallel rank over its tensor-parallel ranks: "
+              "seq_length / context_parallel_size is a multiple of tensor_model_parallel_size",
+     .fix = EvenSequence},
     {.id = "router.fusion-te-2.7",
      .area = "version-gate",
      .at = {Phase::kHardware, 106},

@@ -1,0 +1,152 @@
+#include "resolver/layouts/no_layout.h"
+
+#include <cstdint>
+#include <iterator>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "resolver/base/thousands.h"
+
+namespace flightplan {
+namespace {
+
+bool AnyLayout(const ModelShape& shape, const LayoutQuestion& question) {
+  bool any = false;
+  const auto take = [&any](const LayoutSizes&) {
+    any = true;
+    return false;
+  };
+  VisitLayouts(
+      shape, question, [](const LayoutSizes&) {}, take);
+  return any;
+}
+
+int64_t RoundUp(int64_t number, int64_t unit) { return (number + unit - 1) / unit * unit; }
+
+// What divides the sequence where both sizes are given: CP gives each rank a part from the front and one from the back.
+int64_t SequenceUnit(const LayoutQuestion& question) {
+  const int64_t tp = question.sequence_parallel && question.wish.tp > 1 ? question.wish.tp : 1;
+  return tp * (question.wish.cp > 1 ? 2 * int64_t{question.wish.cp} : 1);
+}
+
+// The sizes that may be given, with their knobs.
+struct GivenSize {
+  const char* knob;
+  int64_t (*read)(const LayoutSizes&);
+  void (*open)(LayoutSizes*);
+};
+#define FLIGHTPLAN_GIVEN_SIZE(knob, field)                                 \
+  {                                                                        \
+    knob, [](const LayoutSizes& sizes) -> int64_t { return sizes.field; }, \
+        [](LayoutSizes* sizes) { sizes->field = 0; }                       \
+  }
+constexpr GivenSize kGivenSizes[] = {FLIGHTPLAN_GIVEN_SIZE("tensor_model_parallel_size", tp),
+                                     FLIGHTPLAN_GIVEN_SIZE("pipeline_model_parallel_size", pp),
+                                     FLIGHTPLAN_GIVEN_SIZE("virtual_pipeline_model_parallel_size", vpp),
+                                     FLIGHTPLAN_GIVEN_SIZE("context_parallel_size", cp),
+                                     FLIGHTPLAN_GIVEN_SIZE("expert_model_parallel_size", ep),
+                                     FLIGHTPLAN_GIVEN_SIZE("expert_tensor_parallel_size", etp),
+                                     FLIGHTPLAN_GIVEN_SIZE("micro_batch_size", micro_batch_size)};
+#undef FLIGHTPLAN_GIVEN_SIZE
+
+// "tensor_model_parallel_size=1, 2, 4 or 8": what one of the sizes may be beside the others that are given.
+std::string Choices(const LayoutSearch& search, LayoutSizes given, const GivenSize& size) {
+  LayoutQuestion open = search.question.layout;
+  open.allowed = nullptr;
+  size.open(&given);
+  open.wish = given;
+  std::set<int64_t> values;
+  VisitLayouts(
+      search.shape, open, [](const LayoutSizes&) {},
+      [&](const LayoutSizes& sizes) {
+        values.insert(size.read(sizes));
+        return true;
+      });
+  if (values.empty()) return "";
+  const std::string last = absl::StrCat(*values.rbegin());
+  values.erase(std::prev(values.end()));
+  return absl::StrCat(size.knob, "=", absl::StrJoin(values, ", "), values.empty() ? "" : " or ", last);
+}
+
+// Sizes that are given, and of each what it may be instead: of one where the others may stay; where none is enough, of
+// those that no layout has, whatever the others are.
+struct Given {
+  std::vector<std::string> sizes, choices;
+};
+
+Given OneAtFault(const LayoutSearch& search) {
+  const LayoutSizes& wish = search.question.layout.wish;
+  Given given;
+  for (const GivenSize& size : kGivenSizes) {
+    if (size.read(wish) <= 0) continue;
+    given.sizes.push_back(absl::StrCat(size.knob, "=", size.read(wish)));
+    if (std::string choice = Choices(search, wish, size); !choice.empty()) given.choices.push_back(std::move(choice));
+  }
+  return given;
+}
+
+Given EachAtFault(const LayoutSearch& search) {
+  Given given;
+  for (const GivenSize& size : kGivenSizes) {
+    LayoutQuestion alone = search.question.layout;
+    if (size.read(alone.wish) <= 0) continue;
+    for (const GivenSize& other : kGivenSizes) {
+      if (&other != &size) other.open(&alone.wish);
+    }
+    alone.allowed = nullptr;
+    if (AnyLayout(search.shape, alone)) continue;
+    given.sizes.push_back(absl::StrCat(size.knob, "=", size.read(alone.wish)));
+    if (std::string choice = Choices(search, {}, size); !choice.empty()) given.choices.push_back(std::move(choice));
+  }
+  return given;
+}
+
+std::string GivenSizes(const LayoutSizes& wish) {
+  std::string text;
+  const auto add = [&](const char* name, int64_t size) {
+    if (size > 1) absl::StrAppend(&text, text.empty() ? "" : ", ", name, "=", size);
+  };
+  add("tensor_model_parallel_size", wish.tp);
+  add("context_parallel_size", wish.cp);
+  return text;
+}
+
+}  // namespace
+
+NoLayout WhyNoLayout(const LayoutSearch& search) {
+  const LayoutQuestion& asked = search.question.layout;
+  const int64_t unit = SequenceUnit(asked);
+  if (asked.seq_length % unit != 0) {
+    LayoutQuestion even = asked;
+    even.seq_length = RoundUp(asked.seq_length, unit);
+    even.allowed = nullptr;
+    if (AnyLayout(search.shape, even)) {
+      return {absl::StrCat("seq_length=", asked.seq_length, ", ", GivenSizes(asked.wish),
+                           ": they split the sequence, which does not divide by ", unit),
+              absl::StrCat("a multiple of ", unit, ", such as --seq ", even.seq_length,
+                           ", or other sizes: sequence parallelism splits the sequence over TP ranks, and context "
+                           "parallelism over 2 x CP chunks")};
+    }
+  }
+  const std::string there =
+      absl::StrCat(": no layout of this model on ", WithThousands(asked.gpus), " GPUs with a global batch of ",
+                   WithThousands(asked.global_batch_size), " has ");
+  if (const Given one = OneAtFault(search); !one.choices.empty()) {
+    const bool several = one.sizes.size() > 1;
+    return {absl::StrCat(absl::StrJoin(one.sizes, ", "), there, several ? "them" : "it"),
+            absl::StrCat(several ? "one of them otherwise: " : "", absl::StrJoin(one.choices, "; "))};
+  }
+  if (const Given each = EachAtFault(search); !each.choices.empty()) {
+    return {absl::StrCat(absl::StrJoin(each.sizes, ", "), there, each.sizes.size() > 1 ? "any of them" : "it"),
+            absl::StrJoin(each.choices, "; ")};
+  }
+  return {absl::StrCat("no sizes divide ", WithThousands(asked.gpus), " GPUs and a global batch of ",
+                       WithThousands(asked.global_batch_size)),
+          "a GPU count and a batch with common divisors; fewer given sizes"};
+}
+
+}  // namespace flightplan
