@@ -195,8 +195,15 @@ TEST(DispatcherBackends, ATransportAloneLeavesThoseOfTheImage) {
   v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 128);
   SetSizes({.tp = 1, .pp = 1, .ep = 16}, &request);
   const double step_us = StepUs(Resolved(request));
-  request.mutable_software()->mutable_dispatchers()->set_transport("nvlink");
+  request.mutable_software()->mutable_dispatchers()->set_transport("ibgda");
   EXPECT_DOUBLE_EQ(StepUs(Resolved(request)), step_us);
+  // Built for NVLink alone they do not leave its domain, and nothing asks them to.
+  request.mutable_software()->mutable_dispatchers()->set_transport("nvlink");
+  const v1::ResolveConfigResponse inside = Resolved(request);
+  EXPECT_GT(StepUs(inside), step_us);
+  for (const v1::Finding& finding : inside.findings()) {
+    EXPECT_EQ(finding.needs().find("moe_flex_dispatcher_backend"), std::string::npos) << finding.needs();
+  }
   request.mutable_software()->mutable_dispatchers()->set_transport("carrier");
   v1::ResolveConfigResponse response;
   EXPECT_EQ(testing::ViolatedFields(testing::TestResolver().ResolveConfig(request, &response)),

@@ -98,6 +98,14 @@ constexpr Row kBackends[] = {
      .basis = Basis::kGuidance,
      .cites = {evidence::kDispatcherGuide}},
     // From here on tokens cross the network.
+    {.when = [](D d) { return d.f.flex_on_nvlink; },
+     .value = "alltoall",
+     .why =
+         [](D d) {
+           return absl::StrCat("EP ", d.f.ep, " spans ", d.f.ep_domains,
+                               " NVLink domains, and the installed backends were built for NVLink alone");
+         },
+     .other = Other{"flex", "with a backend that was built for the network (--dispatcher-transport)"}},
     {.when = [](D d) { return d.intent.transport == "efa"; },
      .value = "alltoall",
      .why = "EFA: flex backends are slower than alltoall on it",
@@ -352,6 +360,7 @@ namespace flightplan {
 bool FlexBackendRuns(const NormalizedIntent& intent, const Config& config) {
   if (config.Get(Knob::moe_token_dispatcher_type).text() != "flex") return true;
   const decide::Features f = decide::ExtractFeatures(intent, std::nullopt, config);
+  if (f.ep_crosses_domain && f.flex_on_nvlink) return false;
   return config.Get(Knob::moe_flex_dispatcher_backend).text() == "hybridep"
              ? decide::HybridepRunsInDomain(f, intent.gpu)
              : decide::DeepepRuns(f, intent.gpu);

@@ -46,6 +46,17 @@ TEST(Dispatcher, BackendWithoutFlexIsSaid) {
   EXPECT_EQ(Dispatcher(Plan(intent)), "deepep");
 }
 
+TEST(Dispatcher, BuiltForNvlinkStaysInsideItsDomain) {
+  NormalizedIntent inside = Intent("qwen3-30b-a3b", "h100", 64, {.ep = 8}, 1024);
+  NormalizedIntent across = Intent("qwen3-30b-a3b", "h100", 64, {.ep = 16}, 1024);
+  EXPECT_NE(Dispatcher(Plan(across)), "alltoall");
+  for (NormalizedIntent* intent : {&inside, &across}) intent->env.capabilities.insert("transport=nvlink");
+  EXPECT_NE(Dispatcher(Plan(inside)), "alltoall");
+  EXPECT_EQ(Dispatcher(Plan(across)), "alltoall");
+  EXPECT_EQ(Find(Plan(across), Knob::moe_token_dispatcher_type)->reason,
+            "EP 16 spans 2 NVLink domains, and the installed backends were built for NVLink alone");
+}
+
 // Whether a backend is installed is no reason where none would run.
 TEST(Dispatcher, SaysWhyNoBackendRuns) {
   const auto reason = [](const NormalizedIntent& intent) {

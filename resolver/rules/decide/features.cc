@@ -132,6 +132,7 @@ void ExtractHardware(const NormalizedIntent& intent, Features* f) {
   f->deepep = Has(intent.env, "deepep");
   f->hybridep = Has(intent.env, "hybridep");
   f->paged_stash = Has(intent.env, "paged_stash");
+  f->flex_on_nvlink = Has(intent.env, "transport=nvlink");
   // By the image alone only on Blackwell, where it was seen: recipes of the same releases have figures on Hopper.
   const bool stated = intent.env.packages.count("nvshmem") != 0;
   f->deepep_hangs = (stated || f->blackwell) && DeepepHangsBetweenNodes(intent.env).value_or(true);
@@ -169,8 +170,12 @@ bool HybridepMapFits(const Features& features) {
   return !features.ep_crosses_domain || features.ep * features.experts <= evidence::kMaxNetworkRoutingMap;
 }
 
-bool DeepepFailsBetweenNodes(const Features& features) { return features.deepep_hangs && !features.rack_scale; }
-bool HybridepFailsBetweenNodes(const Features& features) { return features.blackwell && !features.rack_scale; }
+bool DeepepFailsBetweenNodes(const Features& features) {
+  return features.flex_on_nvlink || (features.deepep_hangs && !features.rack_scale);
+}
+bool HybridepFailsBetweenNodes(const Features& features) {
+  return features.flex_on_nvlink || (features.blackwell && !features.rack_scale);
+}
 
 bool OnFastX86Host(const Features& features, const NormalizedIntent& intent) {
   if (intent.host_cpu != HostCpuClass::kUnknown) return intent.host_cpu == HostCpuClass::kX86Fast;

@@ -39,7 +39,8 @@ struct Features {
 
   // Software.
   bool deepep = false, hybridep = false, paged_stash = false;
-  bool deepep_hangs = false;  // between nodes, with the NVSHMEM that is installed or that the stack's image has
+  bool flex_on_nvlink = false;  // the flex backends were built for NVLink alone: nothing of theirs leaves a domain
+  bool deepep_hangs = false;    // between nodes, with the NVSHMEM that is installed or that the stack's image has
 
   // Workload.
   bool benchmark = false, bring_up = false;
