@@ -301,6 +301,11 @@ TEST(OpenLayout, IsNoErrorBesideOneOfAGivenSize) {
   EXPECT_EQ(testing::Errors(answer.findings()), std::set<std::string>{"fp8.tokens-multiple-of-8"});
   EXPECT_EQ(CountOf(answer.findings(), "fit.memory-marginal"), 0);
   EXPECT_EQ(answer.estimate().fit(), v1::FIT_VERDICT_UNKNOWN);
+  EXPECT_EQ(answer.estimate().stages_size(), 0);
+  EXPECT_FALSE(answer.estimate().has_step_time_us());
+  const v1::Finding* const none = FindFinding(answer.findings(), "layout.none-found");
+  ASSERT_NE(none, nullptr);
+  EXPECT_TRUE(absl::EndsWith(none->needs(), "counts each open size as 1")) << none->needs();
 }
 
 // A plan with fewer virtual stages stands for one as fast, unless it ranks behind: the one that it stood for was then

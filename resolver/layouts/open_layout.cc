@@ -68,11 +68,17 @@ absl::StatusOr<ResolvedPlan> Unsearched(NormalizedIntent intent, const EvidenceS
   return Resolve(std::move(intent), evidence);
 }
 
-// Of a plan that other errors refuse, with each open size counted as 1: which sizes, and whether they fit, is asked
-// when those are mended.
+// Of a plan that other errors refuse, with each open size counted as 1: which sizes, what memory and time they take, is
+// asked when those are mended.
 void LeaveSizesAside(ResolvedPlan* plan) {
   std::erase_if(plan->run.findings, [](const Finding& f) { return f.area == "fit" || f.rule_id == "layout.open"; });
-  plan->estimate.fit = FitVerdict::kUnknown;
+  plan->estimate = {};
+  plan->step.reset();
+  for (Finding& finding : plan->run.findings) {
+    if (finding.rule_id == "layout.none-found") {
+      absl::StrAppend(&finding.needs, "; the rest of this answer counts each open size as 1");
+    }
+  }
 }
 
 // The answer names no sizes to give where every choice of them was looked at: it would be a fix that does not fit.
