@@ -238,6 +238,12 @@ TEST(PlanLayouts, NamesFieldsOfTheRequestAsSent) {
   EXPECT_EQ(fields, (std::set<std::string>{"base.model.name", "base.hardware.gpu"}));
 }
 
+TEST(PlanLayouts, SaysWhatBecomesOfPartNodes) {
+  const v1::PlanResult part = PlanQwen235(v1::PLAN_OBJECTIVE_STEP_TIME, 60);
+  EXPECT_EQ(CountOf(part.findings(), "launch.partial-nodes"), 1);
+  EXPECT_EQ(CountOf(PlanQwen235(v1::PLAN_OBJECTIVE_STEP_TIME, 64).findings(), "launch.partial-nodes"), 0);
+}
+
 TEST(PlanLayouts, AnswersInFull) {
   v1::PlanLayoutsRequest request;
   *request.mutable_base() = QwenOnSixteen();

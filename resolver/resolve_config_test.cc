@@ -147,6 +147,20 @@ TEST(ResolveConfig, ForecastsTheStepAndWhatToChangeNext) {
   EXPECT_DOUBLE_EQ(measured.estimate().wall_ratios().at("host"), 0.7);
 }
 
+// The launch has ten nodes of six where the forecast has nodes of eight.
+TEST(ResolveConfig, SaysWhatBecomesOfPartNodes) {
+  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 60, 4096, 480);
+  SetSizes({.tp = 1, .pp = 1, .ep = 4}, &request);
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  const v1::Finding* const part = FindFinding(answer.findings(), "launch.partial-nodes");
+  ASSERT_NE(part, nullptr);
+  EXPECT_EQ(part->seen(), "60 GPUs are no whole nodes of 8: the launch starts 10 nodes with 6 GPUs each");
+  ASSERT_GT(answer.launches_size(), 0);
+  EXPECT_NE(answer.launches(0).text().find("--nnodes 10 --nproc-per-node 6"), std::string::npos);
+  request.mutable_hardware()->mutable_fabric()->set_gpus_per_node_count(6);
+  EXPECT_EQ(FindFinding(Resolved(request).findings(), "launch.partial-nodes"), nullptr);
+}
+
 TEST(ResolveConfig, NeverChangesAPin) {
   v1::ResolveConfigRequest request = DeepSeekOnH100();
   request.mutable_knobs()->set_moe_shared_expert_overlap(true);

@@ -280,6 +280,10 @@ constexpr Record kRecords[] = {
      "numactl around each rank divides SLURM_LOCALID by the GPUs of a NUMA node, 2 on Grace and 4 elsewhere; by as "
      "many as a node has, every rank lands on the first",
      "Megatron-Bridge:scripts/performance/utils/executors.py:182"},
+    {"launch.partial-nodes", "environment", "warning", "decide", Verdict::kAdvice, "",
+     "a launch starts as many ranks on every node: GPUs that are no whole nodes leave some part empty, which the "
+     "forecast counts where the GPUs of a node are given",
+     "torchrun"},
     {"layout.none-found", "plan", "warning", "", Verdict::kAdvice,
      "tensor_model_parallel_size pipeline_model_parallel_size "
      "expert_model_parallel_size context_parallel_size",

@@ -13,6 +13,7 @@
 #include "resolver/layouts/no_layout.h"
 #include "resolver/pipeline/apply_evidence.h"
 #include "resolver/pipeline/resolve.h"
+#include "resolver/plan/partial_nodes.h"
 
 namespace flightplan {
 namespace {
@@ -189,6 +190,10 @@ absl::StatusOr<PlanList> PlanLayouts(const NormalizedIntent& question, PlanObjec
   FLIGHTPLAN_RETURN_IF_ERROR(objective == PlanObjective::kGpuCount ? planner.FewestGpus()
                                                                    : planner.At(intent.gpu_count));
   PlanList list = planner.TakeList();
+  if (objective != PlanObjective::kGpuCount) {  // which comes to counts of its own
+    std::copy_if(intent.findings.begin(), intent.findings.end(), std::back_inserter(list.findings),
+                 [](const Finding& finding) { return finding.rule_id == kPartialNodes; });
+  }
   std::move(left_out.begin(), left_out.end(), std::back_inserter(list.findings));
   return list;
 }

@@ -23,6 +23,7 @@
 #include "resolver/normalize/request_bounds.h"
 #include "resolver/normalize/software_image.h"
 #include "resolver/normalize/workload_message.h"
+#include "resolver/plan/partial_nodes.h"
 
 namespace flightplan {
 namespace {
@@ -61,6 +62,27 @@ Finding ImportFinding(absl::string_view note) {
   return finding;
 }
 
+// A launch starts as many ranks on every node, so that nodes are left part empty, and what is forecast of their links
+// is that of whole ones.
+void SayPartialNodes(NormalizedIntent* intent) {
+  const int64_t node = intent->gpu.gpus_per_node, gpus = intent->gpu_count;
+  if (node <= 1 || gpus <= node || gpus % node == 0) return;
+  const int64_t started = RanksPerNode(gpus, node);
+  Finding finding;
+  finding.rule_id = kPartialNodes;
+  finding.area = "environment";
+  finding.severity = Severity::kWarning;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "decide";
+  finding.observed = {{"hardware.gpu_count", Value(gpus)}, {"hardware.fabric.gpus_per_node_count", Value(node)}};
+  finding.seen = absl::StrCat(gpus, " GPUs are no whole nodes of ", node, ": the launch starts ", gpus / started,
+                              " nodes with ", started, started == 1 ? " GPU" : " GPUs", " each");
+  finding.needs = absl::StrCat("a multiple of ", node, " GPUs; or --gpus-per-node ", started,
+                               " (hardware.fabric.gpus_per_node_count), for the forecast to count such nodes, too");
+  finding.source = "torchrun: --nproc-per-node is the same on every node";
+  intent->findings.push_back(std::move(finding));
+}
+
 }  // namespace
 
 absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest& request, const Catalog& catalog) {
@@ -78,6 +100,7 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   ReadTarget(request.target(), "target", &intent.env, &violations);
   ReadSoftware(request.software(), &intent.env, &violations);
   AssumeImage(&intent);
+  SayPartialNodes(&intent);
   intent.stage = ReadEnum(request.stage(), kStages, Stage::kProduction, "stage", &violations);
   intent.layout = LayoutFromMessage(request.layout(), &violations);
   intent.pins = PinsFromMessages(request.knobs(), request.pinned_knobs(), "knobs", "pinned_knobs", &violations);

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/plan/cpu_binding.h"
+#include "resolver/plan/partial_nodes.h"
 
 namespace flightplan {
 namespace {
@@ -30,8 +31,7 @@ Nodes NodesOf(const Environment& env) { return NodesOf(env.world_size, env.gpus_
 Nodes NodesOf(std::optional<int64_t> world_size, int gpus_per_node) {
   if (!world_size.has_value() || gpus_per_node <= 0) return {};
   const int64_t world = std::max<int64_t>(1, *world_size);
-  int64_t gpus = std::min<int64_t>(gpus_per_node, world);
-  while (world % gpus != 0) --gpus;  // every node starts as many: a remainder would be a larger world
+  const int64_t gpus = RanksPerNode(world, gpus_per_node);
   return {world / gpus, gpus};
 }
 
