@@ -74,7 +74,10 @@ void ReadScript(const ScriptQuestion& script, ReadConfig* read) {
   reading->no_launch = launch.script.empty();
   reading->cpu_binding = std::move(launch.cpu_binding);
   if (reading->no_launch && !launch.too_much_work) {
-    reading->not_judged.push_back("the launch: no command in this script runs a Python file");
+    reading->not_judged.push_back(
+        launch.unread_module.empty()
+            ? "the launch: no command in this script runs a Python file"
+            : absl::StrCat("the launch: ", Printable(launch.unread_module), " is a program whose words are not read"));
   }
   const InputFormat& format = RecogniseArguments(launch.args, launch.script, env->target);
   ReadArguments(std::move(launch.args), launch.script, false, format, *env, reading);

@@ -21,6 +21,67 @@ std::string SourcedName(const TracedText& word) {
   return std::string(name);
 }
 
+// A format and its words. Nothing: another format than plain text with %s and %d, or not as many words.
+std::optional<TracedText> Formatted(WordSpan words) {
+  const TracedText& format = words[0].value;
+  if (format.unknown() || absl::StrContains(format.text, '\\')) return std::nullopt;
+  TracedText printed;
+  size_t word = 1;
+  for (size_t at = 0; at < format.text.size(); ++at) {
+    if (format.text[at] != '%') {
+      printed.AddRange(format, at, at + 1);
+      continue;
+    }
+    const char kind = at + 1 < format.text.size() ? format.text[at + 1] : '\0';
+    if ((kind != 's' && kind != 'd') || word >= words.size()) return std::nullopt;
+    printed.Append(words[word++].value);
+    ++at;
+  }
+  return word == words.size() && printed.text.size() <= kMaxExpandedBytes ? std::optional(printed) : std::nullopt;
+}
+
+// Of `read`.
+struct ReadOptions {
+  bool array = false;  // -a: the fields become the items of the one name
+  bool whole = false;  // -d '': it reads beyond the first line
+  bool known = true;   // no other option, as a number of bytes, decides what is read
+
+  // Where the names begin.
+  size_t Take(WordSpan words) {
+    size_t at = 1;
+    for (; at < words.size() && absl::StartsWith(words[at].value.text, "-"); ++at) {
+      const absl::string_view letters = absl::string_view(words[at].value.text).substr(1);
+      array = array || absl::StrContains(letters, 'a');
+      known = known && letters.find_first_not_of("rad") == absl::string_view::npos;
+      const size_t delimiter = letters.find('d');
+      if (delimiter == absl::string_view::npos) continue;
+      whole = true;
+      known = known && delimiter + 1 == letters.size() && at + 1 < words.size() && words[at + 1].value.text.empty();
+      ++at;
+    }
+    return std::min(at, words.size());
+  }
+};
+
+TracedText FirstLine(const TracedText& text) {
+  TracedText line;
+  line.AddRange(text, 0, std::min(text.text.find('\n'), text.text.size()));
+  return line;
+}
+
+// Without the blanks around it that separate fields.
+TracedText Stripped(const TracedText& text, absl::string_view separators) {
+  const auto is_blank = [&](char c) {
+    return (IsShellBlank(c) || c == '\n') && absl::StrContains(separators, absl::string_view(&c, 1));
+  };
+  size_t begin = 0, end = text.text.size();
+  while (begin < end && is_blank(text.text[begin])) ++begin;
+  while (end > begin && is_blank(text.text[end - 1])) --end;
+  TracedText inside;
+  inside.AddRange(text, begin, end);
+  return inside;
+}
+
 }  // namespace
 
 ShellInterpreter::Builtin ShellInterpreter::FindBuiltin(absl::string_view name) {
@@ -71,10 +132,15 @@ ShellInterpreter::Status ShellInterpreter::Let(WordSpan words, Mode) {
   return value.has_value() ? Status(*value != 0) : std::nullopt;
 }
 
-// printf -v NAME puts into a variable what it would print.
+// printf -v NAME FORMAT WORD... puts into a variable what it would print: known where each %s or %d has a word.
 ShellInterpreter::Status ShellInterpreter::Print(WordSpan words, Mode) {
-  if (words.size() > 2 && words[1].value.text == "-v" && IsVariableName(words[2].value.text)) {
-    state_.SetUnknown(words[2].value.text, words[2].offset);
+  if (words.size() < 3 || words[1].value.text != "-v" || !IsVariableName(words[2].value.text)) return true;
+  const std::string& name = words[2].value.text;
+  std::optional<TracedText> printed = words.size() > 3 ? Formatted(words.subspan(3)) : std::nullopt;
+  if (printed.has_value()) {
+    state_.Set(name, {{*std::move(printed), words[2].offset}}, words[2].offset);
+  } else {
+    state_.SetUnknown(name, words[2].offset);
   }
   return true;
 }
@@ -151,22 +217,25 @@ ShellInterpreter::Status ShellInterpreter::ReadInput(WordSpan words, Mode) {
   return std::nullopt;
 }
 
-// read [-r] NAME... or read -a NAME of a here-string. The last of several names takes what is left over, with the
-// separators in it: that is known of one name alone.
+// read [-r] [-d ''] NAME... or read -a NAME of a here-string or a here-document. Of one name the value is all that is
+// read; of several the last one takes what is left over, with the separators in it, and that is not known.
 ShellInterpreter::Status ShellInterpreter::ReadFields(WordSpan words, ShellScanner* scanner) {
-  const std::optional<TracedText> text = scanner->TakeHereString();
-  size_t first = 1;
-  bool array = false, known = text.has_value() && !text->unknown() && !absl::StrContains(text->text, '\n');
-  for (; first < words.size() && absl::StartsWith(words[first].value.text, "-"); ++first) {
-    const absl::string_view options = words[first].value.text;
-    array = array || absl::StrContains(options, 'a');
-    known = known && options.find_first_not_of("-ra") == absl::string_view::npos;
+  ReadOptions options;
+  const WordSpan names = words.subspan(options.Take(words));
+  std::optional<TracedText> input = scanner->TakeHereString();
+  const ShellScanner::HereText document = scanner->HereDocumentAhead();
+  const bool given = input.has_value() || !document.text.text.empty();
+  if (!input.has_value()) input = scanner->Expanded(document);
+  const TracedText text = options.whole ? *std::move(input) : FirstLine(*input);
+  const bool known = given && options.known && !names.empty() && !text.unknown() && !absl::StrContains(text.text, '\\');
+  ShellWords fields = known ? scanner->SplitFields(text) : ShellWords();
+  const bool single = names.size() == 1 && !options.array;
+  if (!known || (!options.array && !single && fields.size() > names.size())) {
+    return ReadInput(words, Mode::kReached);
   }
-  const WordSpan names = words.subspan(std::min(first, words.size()));
-  known = known && !names.empty() && !absl::StrContains(text->text, '\\');
-  ShellWords fields = known ? scanner->SplitFields(*text) : ShellWords();
-  if (!known || (!array && fields.size() > names.size())) return ReadInput(words, Mode::kReached);
-  if (array) {
+  if (single) {
+    state_.Set(names[0].value.text, {{Stripped(text, state_.FieldSeparators()), names[0].offset}}, names[0].offset);
+  } else if (options.array) {
     state_.Set(names[0].value.text, std::move(fields), names[0].offset);
   } else {
     fields.resize(names.size());

@@ -222,15 +222,39 @@ TracedText ShellScanner::SkipSubstitution() {
   return raw;
 }
 
-// What $(program words) prints, where the program only works on its words. `start`: of the '$'; it ends at at_.
+// What $(program words) prints, where the program only works on its words, be it with separators of its own:
+// $(IFS=,; echo "${LIST[*]}"). `start`: of the '$'; it ends at at_.
 std::optional<TracedText> ShellScanner::OutputOf(size_t start) {
-  absl::string_view command = absl::string_view(script_.text).substr(start, at_ - start);
-  if (!absl::ConsumePrefix(&command, "$(") || !absl::ConsumeSuffix(&command, ")")) return std::nullopt;
-  if (depth_ >= kMaxShellNesting || command.find_first_of("|;&<>\n`(") != absl::string_view::npos) return std::nullopt;
+  const absl::string_view text = absl::string_view(script_.text).substr(start, at_ - start);
+  if (!absl::StartsWith(text, "$(") || !absl::EndsWith(text, ")")) return std::nullopt;
+  if (depth_ >= kMaxShellNesting) return std::nullopt;
+  const size_t begin = start + 2, end = at_ - 1;
+  if (absl::StrContains(text, "<<")) return CopiedDocument(begin, end);
+  if (!absl::StartsWith(text.substr(2), "IFS=")) return PrintedBetween(begin, end);
+  ShellState::Saved outside = state_.Save("IFS");
+  ShellScanner inner(&script_, &state_, begin);
+  inner.depth_ = depth_ + 1;
+  inner.ReadAssignment();
+  inner.SkipBlanks();
+  const ShellWords* separators = state_.Find("IFS");
+  const bool known = separators != nullptr && !separators->empty() && !separators->front().value.unknown();
+  std::optional<TracedText> output;
+  if (known && inner.Take(";")) {
+    inner.SkipBlanks();
+    if (inner.at_ < end) output = PrintedBetween(inner.at_, end);
+  }
+  state_.PutBack("IFS", std::move(outside));
+  return output;
+}
+
+// The command stands between these places.
+std::optional<TracedText> ShellScanner::PrintedBetween(size_t begin, size_t end) {
+  const absl::string_view command = absl::string_view(script_.text).substr(begin, end - begin);
+  if (command.find_first_of("|;&<>\n`(") != absl::string_view::npos) return std::nullopt;
   const size_t blank = command.find(' ');
   const absl::string_view program = command.substr(0, blank);
   if (blank == absl::string_view::npos || !absl::c_linear_search(kPrintingPrograms, program)) return std::nullopt;
-  const TracedText words = Within(start + 2 + blank + 1, at_ - 1);
+  const TracedText words = Within(begin + blank + 1, end);
   if (words.unknown()) return std::nullopt;
   const std::optional<std::string> output = Printed(program, absl::StripAsciiWhitespace(words.text));
   return output.has_value() ? std::optional(TracedText::FromOutside(*output)) : std::nullopt;

@@ -19,12 +19,11 @@ namespace flightplan {
 // A command, behind its assignments and without its redirections.
 struct ShellCommand {
   WordSpan words;            // of a builtin none: it is followed here
-  TracedText here_document;  // of <<EOF, as it stands in the script; empty: none
-  TracedText file;           // YAML that its output goes to; empty: none
+  TracedText here_document;  // of <<EOF, expanded, where the command runs it as a script; empty: none
+  TracedText file;           // YAML or a script that its output goes to; empty: none
   // What a run writes there, of `cat > FILE <<EOF` and `tee FILE <<EOF` that are reached; nothing: only a run knows.
   std::optional<TracedText> written;
   bool append = false;
-  bool as_written = false;  // the delimiter of the here-document stands in quotes
 };
 
 class ShellInterpreter {
@@ -136,7 +135,7 @@ class ShellInterpreter {
   Status Set(WordSpan words, Mode mode);
   Status Shift(WordSpan words, Mode mode);
   Status ReadInput(WordSpan words, Mode mode);
-  Status ReadFields(WordSpan words, ShellScanner* scanner);  // read NAME... <<< TEXT
+  Status ReadFields(WordSpan words, ShellScanner* scanner);  // read NAME... <<< TEXT, read NAME... <<EOF
   Status Eval(WordSpan words, Mode mode);
 
   ShellState& state_;

@@ -16,7 +16,9 @@
 #include "resolver/base/path.h"
 #include "resolver/base/work.h"
 #include "resolver/plan/stack.h"
+#include "resolver/shell/command_kinds.h"
 #include "resolver/shell/cpu_binding.h"
+#include "resolver/shell/inner_script.h"
 #include "resolver/shell/interpreter.h"
 #include "resolver/shell/launch_environment.h"
 #include "resolver/shell/launcher_world.h"
@@ -29,54 +31,6 @@ namespace flightplan {
 namespace {
 
 constexpr int kMaxDepth = 4;  // bash -c "bash -c ..."
-
-// `bash -c` or `sh -lc`.
-bool StartsShell(const ShellWord& shell, const ShellWord& flag) {
-  if (!absl::EndsWith(shell.value.text, "sh")) return false;
-  const absl::string_view text = flag.value.text;
-  return absl::StartsWith(text, "-") && absl::EndsWith(text, "c") && !absl::StartsWith(text, "--");
-}
-
-bool IsSrun(const ShellWord& word) { return FileName(word.value.text) == "srun"; }
-
-// A flag, one of Bridge's overrides (name=value), or what could be either.
-bool CouldBeSetting(const ShellWord& word) {
-  return absl::StrContains(word.value.text, "=") || absl::StartsWith(word.value.text, "--") || word.value.unknown();
-}
-
-// Programs that name files without running them.
-bool OnlyNames(absl::string_view program) {
-  static const auto* const kPrograms = new std::set<absl::string_view>{
-      "cat",   "cd", "chmod", "cp",    "diff", "find", "git", "grep", "head",  "ln", "ls",
-      "mkdir", "mv", "rm",    "rsync", "sed",  "tail", "tar", "tee",  "touch", "wc"};
-  return kPrograms->count(program) > 0;
-}
-
-// Whether a command's flags are those of a training rather than of a tool around it (conversion, download, plots).
-bool LooksLikeTraining(WordSpan words) {
-  static constexpr std::array<absl::string_view, 8> kFlags = {"--micro-batch-size",
-                                                              "--global-batch-size",
-                                                              "--train-iters",
-                                                              "--train-samples",
-                                                              "--tensor-model-parallel-size",
-                                                              "--pipeline-model-parallel-size",
-                                                              "--recipe",
-                                                              "--seq-length"};
-  return std::any_of(words.begin(), words.end(), [](const ShellWord& word) {
-    return std::any_of(kFlags.begin(), kFlags.end(),
-                       [&word](absl::string_view flag) { return absl::StartsWith(word.value.text, flag); });
-  });
-}
-
-// Commands that leave the files that they name as they are; a program that is launched does, too.
-bool OnlyReads(WordSpan words) {
-  static constexpr absl::string_view kReaders[] = {"cat",  "echo", "ls",   "chmod", "mkdir",
-                                                   "head", "tail", "grep", "tee"};
-  const absl::string_view program = words[0].value.text;
-  const auto is_python = [](const ShellWord& word) { return absl::EndsWith(word.value.text, ".py"); };
-  return std::find(std::begin(kReaders), std::end(kReaders), program) != std::end(kReaders) ||
-         std::any_of(words.begin(), words.end(), is_python);
-}
 
 class Reader {
  public:
@@ -142,11 +96,16 @@ class Reader {
 
   // What another command may have changed is not known any more.
   void TakeWritten(const ShellCommand& command) {
-    if (!written_files_.empty() && !command.words.empty() && !OnlyReads(command.words)) {
-      for (const ShellWord& word : command.words.subspan(1)) written_files_.erase(PlainPath(word.value.text));
+    const bool written = !written_files_.empty() || !written_scripts_.empty();
+    if (written && !command.words.empty() && !OnlyReads(command.words) && !PlaceOfWritten(command.words).has_value()) {
+      for (const ShellWord& word : command.words.subspan(1)) {
+        written_files_.erase(PlainPath(word.value.text));
+        written_scripts_.erase(PlainPath(word.value.text));
+      }
     }
     if (command.file.text.empty() || command.file.unknown()) return;
     const std::string name = PlainPath(command.file.text);
+    if (IsScriptFile(name)) return KeepScript(name, command);
     const std::optional<std::string> text =
         command.written.has_value() ? AsSettings(*command.written) : std::optional<std::string>();
     if (!text.has_value() || written_bytes_ + text->size() > kMaxScriptBytes) {
@@ -159,36 +118,72 @@ class Reader {
     file += *text;
   }
 
+  void KeepScript(const std::string& name, const ShellCommand& command) {
+    const size_t size = command.written.has_value() ? command.written->text.size() : 0;
+    if (size == 0 || written_bytes_ + size > kMaxScriptBytes) {
+      written_scripts_.erase(name);
+      return;
+    }
+    written_bytes_ += size;
+    TracedText& script = written_scripts_[name];
+    if (!command.append) script = TracedText();
+    script.Append(*command.written);
+  }
+
+  // Where the words run a script that this one has written: `sbatch job.sh`.
+  std::optional<size_t> PlaceOfWritten(WordSpan words) const {
+    if (written_scripts_.empty()) return std::nullopt;
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (written_scripts_.count(PlainPath(words[i].value.text)) > 0 && RunsScriptAt(words, i)) return i;
+    }
+    return std::nullopt;
+  }
+
   // False: the command starts no shell with a script that is written here.
   bool FollowShell(const ShellCommand& command) {
     const WordSpan words = command.words;
-    for (size_t i = 0; i + 2 < words.size(); ++i) {
-      if (!StartsShell(words[i], words[i + 1])) continue;
-      const TracedText& script = words[i + 2].value;
-      return FollowScript(words.first(i), script, !script.unknown());
+    if (const std::optional<InnerScript> inner = ScriptInWords(words); inner.has_value()) {
+      return FollowScript(words, inner->launcher, inner->text, !inner->text.unknown());
     }
-    const std::string& last = words.back().value.text;
-    if (command.here_document.text.empty()) return false;
-    if (!absl::EndsWith(last, "sh") && last != "-s" && last != "-") return false;
-    return FollowScript(words, command.here_document, command.as_written);
+    if (const std::optional<size_t> place = PlaceOfWritten(words); place.has_value()) {
+      const TracedText script = written_scripts_.at(PlainPath(words[*place].value.text));
+      return FollowScript(words, *place, script, true);
+    }
+    if (command.here_document.text.empty() || !RunsItsInput(words)) return false;
+    return FollowScript(words, words.size(), command.here_document, true);
   }
 
-  // `expanded`: no reference of the script around it is left in it, and so its variables are those that are exported.
-  bool FollowScript(WordSpan launcher, const TracedText& script, bool expanded) {
+  // `launcher`: how many of the words stand before the shell. `expanded`: no reference of the script around it is left
+  // in it, and so its variables are those that are exported.
+  bool FollowScript(WordSpan words, size_t launcher, const TracedText& script, bool expanded) {
     if (depth_ >= kMaxDepth) {
       state_.NotJudged(script.FirstOffset(-1), "bash -c", "shells inside shells are followed four deep");
       return true;
     }
     LauncherFacts outside = launcher_;
-    TakeLauncher(launcher, &launcher_);
+    TakeLauncher(words.first(launcher), &launcher_);
     const ShellState::Inside inside(&state_);
-    LaunchEnvironment(launcher, state_).ApplyTo(&state_);
+    LaunchEnvironment(words.first(launcher), state_).ApplyTo(&state_);
     if (expanded) state_.ForgetUnexported();
+    if (const std::optional<SlurmJob> job = SubmittedJob(words, script.text); job.has_value()) TakeJob(*job);
     ++depth_;
     interpreter_.Run(script);
     --depth_;
     launcher_ = std::move(outside);
     return true;
+  }
+
+  // The script of a job starts with what Slurm sets there, and with as many ranks as the job has GPUs, unless it says
+  // otherwise.
+  void TakeJob(const SlurmJob& job) {
+    EnvVars vars = job.exports;
+    AddSlurmVariables(job, &vars);
+    for (const auto& [name, value] : vars) {
+      state_.Set(name, {{TracedText::FromOutside(value), -1}}, -1);
+      state_.Export(name);
+    }
+    if (job.GpuCount().has_value()) launcher_.world_size = job.GpuCount();
+    if (job.GpusPerNode().has_value()) launcher_.node_processes = *job.GpusPerNode();
   }
 
   // The word that starts a training: a Python file, or the second of a stack's own command.
@@ -201,6 +196,9 @@ class Reader {
   void TakeLaunch(WordSpan words) {
     size_t script = 0;
     while (script < words.size() && !Starts(words, script)) ++script;
+    if (const std::string module = script == words.size() ? TrainingModuleOf(words) : ""; !module.empty()) {
+      out_.unread_module = module;
+    }
     if (script == words.size() || OnlyNames(words[0].value.text)) return;
     const WordSpan behind = words.subspan(script + 1);
     if (found_ && std::none_of(behind.begin(), behind.end(), CouldBeSetting)) return;
@@ -326,9 +324,10 @@ class Reader {
   ShellState state_;
   ShellInterpreter interpreter_;
   int depth_ = 0;
-  int met_ = 0;                                       // launches
-  LauncherFacts launcher_;                            // of the shells around what is read
-  std::map<std::string, std::string> written_files_;  // LaunchCommand's, as of now
+  int met_ = 0;                                        // launches
+  LauncherFacts launcher_;                             // of the shells around what is read
+  std::map<std::string, std::string> written_files_;   // LaunchCommand's, as of now
+  std::map<std::string, TracedText> written_scripts_;  // by their plain names
   size_t written_bytes_ = 0;
   bool found_ = false, training_ = false;
   bool launched_ = false;                 // by the command before this one

@@ -30,6 +30,7 @@ struct ShellLaunch : LaunchCommand {
   std::vector<ParseFinding> findings;
   std::vector<std::string> wanted_files;  // that it sources and `files` does not hold
   std::optional<int> cut_at;              // where the rest of a launch stands as a command of its own
+  std::string unread_module;              // "-m NAME" of a training that no stack is known to start so; or empty
   bool too_much_work = false;             // nothing else is known, and a finding says so
 };
 

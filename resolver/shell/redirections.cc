@@ -1,4 +1,6 @@
 // Redirections of a command: where its output goes, and the here-documents that stand behind its line.
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -9,6 +11,12 @@
 namespace flightplan {
 
 bool IsSettingsFile(absl::string_view name) { return absl::EndsWith(name, ".yaml") || absl::EndsWith(name, ".yml"); }
+
+bool IsScriptFile(absl::string_view name) {
+  static constexpr absl::string_view kEndings[] = {".sh", ".slurm", ".sbatch"};
+  return std::any_of(std::begin(kEndings), std::end(kEndings),
+                     [name](absl::string_view ending) { return absl::EndsWith(name, ending); });
+}
 
 void ShellScanner::SkipLine() {
   ++at_;
@@ -63,6 +71,39 @@ bool ShellScanner::SkipRedirection() {
 
 ShellScanner::HereText ShellScanner::TakeHereDocument() { return std::exchange(here_document_, {}); }
 
+ShellScanner::HereText ShellScanner::HereDocumentAhead() const {
+  if (announced_.empty()) return {};
+  ShellScanner ahead = *this;
+  ahead.at_ = std::min(script_.text.find('\n', at_), script_.text.size());
+  ahead.SkipLine();
+  return ahead.TakeHereDocument();
+}
+
+// What `cat <<EOF` prints, of which the command between these places consists; nothing: it is another command.
+std::optional<TracedText> ShellScanner::CopiedDocument(size_t begin, size_t end) {
+  const TracedText command = Raw(begin, end);
+  ShellScanner inner(&command, &state_);
+  inner.depth_ = depth_ + 1;
+  inner.SkipBlankLines();
+  if (!inner.Take("cat ") && !inner.Take("cat<")) return std::nullopt;
+  --inner.at_;  // the '<', or the blank in front of it
+  inner.SkipBlanks();
+  if (!inner.AtText("<<") || inner.AtText("<<<")) return std::nullopt;
+  inner.SkipRedirection();
+  inner.SkipBlanks();
+  if (inner.Peek() != '\n') return std::nullopt;
+  inner.SkipLine();
+  const HereText document = inner.TakeHereDocument();
+  inner.SkipBlankLines();
+  if (!inner.Done()) return std::nullopt;
+  Work::Spend(4 * document.text.text.size());
+  const TracedText text = Expanded(document);
+  const size_t last = text.text.find_last_not_of('\n');
+  TracedText output;
+  if (last != std::string::npos) output.AddRange(text, 0, last + 1);
+  return output;
+}
+
 std::optional<TracedText> ShellScanner::TakeHereString() {
   const std::optional<std::pair<size_t, size_t>> place = std::exchange(here_string_, std::nullopt);
   if (!place.has_value()) return std::nullopt;
@@ -80,13 +121,13 @@ ShellWords ShellScanner::SplitFields(const TracedText& text) const {
 
 std::optional<ShellScanner::Output> ShellScanner::TakeOutput() { return std::exchange(output_, std::nullopt); }
 
-TracedText ShellScanner::SettingsFileOf(const Output& output) {
+TracedText ShellScanner::ReadFileOf(const Output& output) {
   const absl::string_view word = absl::string_view(script_.text).substr(output.begin, output.end - output.begin);
-  if (!absl::StrContains(word, ".y")) return {};  // most are logs
+  if (!absl::StrContains(word, ".y") && !absl::StrContains(word, ".s")) return {};  // most are logs
   const size_t before = std::exchange(at_, output.begin);
   TracedText file = ReadJoined();
   at_ = before;
-  return IsSettingsFile(file.text) ? file : TracedText();
+  return IsSettingsFile(file.text) || IsScriptFile(file.text) ? file : TracedText();
 }
 
 // As between double quotes, which are text there.

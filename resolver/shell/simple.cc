@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/base/work.h"
 #include "resolver/shell/arguments.h"
+#include "resolver/shell/inner_script.h"
 #include "resolver/shell/interpreter.h"
 #include "resolver/shell/raw.h"
 
@@ -188,18 +189,27 @@ namespace {
 
 constexpr size_t kMostSettings = kMaxExpandedBytes / 2;  // a longer here-document is not read
 
-// The YAML that the command writes, and of which text. Nothing else is read of a file, and what only a run would know
-// of this one is noted.
+// What stands there runs, with the references in it expanded by the shell around it.
+bool IsScript(const ShellScanner::HereText& document, WordSpan words) {
+  const size_t size = document.text.text.size();
+  if (size == 0 || size > kMostSettings || !RunsItsInput(words)) return false;
+  Work::Spend(4 * size);
+  return true;
+}
+
+// The YAML or the script that the command writes, and of which text. Nothing else is read of a file, and what only a
+// run would know of this one is noted.
 void NoteOutput(const ShellScanner::HereText& document, const std::optional<ShellScanner::Output>& output, bool reached,
                 ShellScanner* scanner, ShellCommand* command) {
   const WordSpan words = command->words;
   const std::string& program = words[0].value.text;
-  const bool tee = program == "tee" && words.size() > 1 && IsSettingsFile(words.back().value.text);
+  const std::string& last = words.back().value.text;
+  const bool tee = program == "tee" && words.size() > 1 && (IsSettingsFile(last) || IsScriptFile(last));
   if (tee) {
     command->file = words.back().value;
     command->append = words.size() > 2 && words[1].value.text == "-a";
   } else if (output.has_value()) {
-    command->file = scanner->SettingsFileOf(*output);
+    command->file = scanner->ReadFileOf(*output);
     command->append = output->append;
   }
   const bool copies = tee || (program == "cat" && (words.size() == 1 || words[1].value.text == "-"));
@@ -223,6 +233,7 @@ ShellInterpreter::Status ShellInterpreter::ReadSimple(ShellScanner* scanner, Mod
   }
   scanner->TakeOutput();
   scanner->TakeHereString();
+  scanner->TakeHereDocument();  // of a command before this one
   const Words words = ReadWords(scanner);
   if (words.too_many) {
     state_.Note(words.all.back().offset, "input.limit", Severity::kError, "a command of more words than are read",
@@ -255,7 +266,7 @@ ShellInterpreter::Status ShellInterpreter::RunWords(const Words& read, ShellScan
   const WordSpan words = read.all;
   const std::string& name = words[0].value.text;
   if (const Builtin builtin = FindBuiltin(name); builtin != nullptr) {
-    if (output.has_value()) sink_({.file = scanner->SettingsFileOf(*output)});
+    if (output.has_value()) sink_({.file = scanner->ReadFileOf(*output)});
     if (name == "read") return ReadFields(words, scanner);
     return (this->*builtin)(words, mode);
   }
@@ -268,9 +279,9 @@ ShellInterpreter::Status ShellInterpreter::RunWords(const Words& read, ShellScan
       scanner->SkipLine();
       document = scanner->TakeHereDocument();
     }
-    ShellCommand command{.words = words, .as_written = document.as_written};
+    ShellCommand command{.words = words};
     NoteOutput(document, output, mode != Mode::kDoubtful, scanner, &command);
-    command.here_document = std::move(document.text);
+    if (IsScript(document, words)) command.here_document = scanner->Expanded(document);
     sink_(command);
   }
   ran_ = true;

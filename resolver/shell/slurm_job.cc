@@ -166,6 +166,34 @@ void ReadExports(absl::string_view list, EnvVars* exports) {
   }
 }
 
+// Words of sbatch, a later one over an earlier one.
+class SbatchReader {
+ public:
+  void Take(absl::Span<const absl::string_view> words) {
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (absl::StartsWith(words[i], "#")) break;
+      absl::string_view list = words[i];
+      if (absl::ConsumePrefix(&list, "--export") && (list.empty() || list[0] == '=')) {
+        const bool next = list.empty() && i + 1 < words.size();
+        ReadExports(next ? words[++i] : list.substr(list.empty() ? 0 : 1), &job_.exports);
+        continue;
+      }
+      nodes_said_ = nodes_said_ || absl::StartsWith(words[i], "--nodes") || absl::StartsWith(words[i], "-N");
+      if (TakeOption(words[i], i + 1 < words.size() ? words[i + 1] : "", &job_)) ++i;
+    }
+  }
+
+  SlurmJob Finish() {
+    // sbatch's own default, where nothing spreads the job over more.
+    if (!nodes_said_ && !job_.tasks.has_value() && job_.gpus_per_node.has_value()) job_.nodes = 1;
+    return std::move(job_);
+  }
+
+ private:
+  SlurmJob job_;
+  bool nodes_said_ = false;
+};
+
 void AddVariable(absl::string_view name, const std::optional<int64_t>& value, EnvVars* vars) {
   if (value.has_value()) vars->emplace(std::string(name), absl::StrCat(*value));
 }
@@ -196,31 +224,21 @@ std::optional<int64_t> SlurmJob::GpusPerNode() const {
   return *count / *nodes;
 }
 
-SlurmJob ReadSbatchLines(absl::string_view script) {
-  SlurmJob job;
-  bool nodes_said = false;
+SlurmJob ReadSbatch(absl::Span<const absl::string_view> options, absl::string_view script) {
+  SbatchReader reader;
   for (absl::string_view line : absl::StrSplit(script, '\n')) {
     line = absl::StripAsciiWhitespace(line);
     if (line.empty()) continue;
     if (line[0] != '#') break;
     if (!absl::ConsumePrefix(&line, "#SBATCH")) continue;
     const std::vector<absl::string_view> words = absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
-    for (size_t i = 0; i < words.size(); ++i) {
-      if (words[i][0] == '#') break;
-      absl::string_view list = words[i];
-      if (absl::ConsumePrefix(&list, "--export") && (list.empty() || list[0] == '=')) {
-        const bool next = list.empty() && i + 1 < words.size();
-        ReadExports(next ? words[++i] : list.substr(list.empty() ? 0 : 1), &job.exports);
-        continue;
-      }
-      nodes_said = nodes_said || absl::StartsWith(words[i], "--nodes") || absl::StartsWith(words[i], "-N");
-      if (TakeOption(words[i], i + 1 < words.size() ? words[i + 1] : "", &job)) ++i;
-    }
+    reader.Take(words);
   }
-  // sbatch's own default, where nothing spreads the job over more.
-  if (!nodes_said && !job.tasks.has_value() && job.gpus_per_node.has_value()) job.nodes = 1;
-  return job;
+  reader.Take(options);
+  return reader.Finish();
 }
+
+SlurmJob ReadSbatchLines(absl::string_view script) { return ReadSbatch({}, script); }
 
 absl::Status SetSlurmField(absl::string_view key, absl::string_view value, SlurmJob* job) {
   const auto* row = std::find_if(std::begin(kSizeOptions), std::end(kSizeOptions),

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "resolver/plan/environment.h"
 
 namespace flightplan {
@@ -31,6 +32,8 @@ struct SlurmJob {
 
 // The #SBATCH lines, which end at the first command as for sbatch itself. An option that is no size is skipped.
 SlurmJob ReadSbatchLines(absl::string_view script);
+// The same with the words of the command that submits the script, which overrule its lines.
+SlurmJob ReadSbatch(absl::Span<const absl::string_view> options, absl::string_view script);
 
 // One of sbatch's options by its long name ("nodes", "gpus-per-node", "gres") or one field of Slurm's job description
 // ("min_nodes", "max_nodes", "num_tasks", "ntasks_per_node", "tres_per_node", "tres_per_job", "tres_per_task",

@@ -16,8 +16,9 @@
 
 namespace flightplan {
 
-// Of the files that a script writes, those are read that have the ending of YAML.
+// Of the files that a script writes, those are read that have the ending of YAML or of a script.
 bool IsSettingsFile(absl::string_view name);
+bool IsScriptFile(absl::string_view name);
 
 // Reads one script, or the text of a script inside a script, from front to back.
 class ShellScanner {
@@ -52,6 +53,8 @@ class ShellScanner {
     bool as_written = false;  // its delimiter stands in quotes: a run expands nothing in it
   };
   HereText TakeHereDocument();
+  // That of the command whose words were read, behind the end of its line; the place stays where it is.
+  HereText HereDocumentAhead() const;
   TracedText Expanded(const HereText& document);
   struct Output {
     size_t begin = 0, end = 0;  // of the file's word
@@ -60,7 +63,7 @@ class ShellScanner {
   std::optional<Output> TakeOutput();
   std::optional<TracedText> TakeHereString();            // the text of the last <<< that was skipped
   ShellWords SplitFields(const TracedText& text) const;  // at the separators of IFS
-  TracedText SettingsFileOf(const Output& output);       // its name; empty: of something else
+  TracedText ReadFileOf(const Output& output);           // its name; empty: of something else
 
   // The fields of the word at the current place, which unquoted values split; a stray parenthesis is skipped.
   ShellWords ReadWord();
@@ -114,6 +117,8 @@ class ShellScanner {
   TracedText UnknownText(size_t start, bool unset) const;
   TracedText SkipSubstitution();
   std::optional<TracedText> OutputOf(size_t start);
+  std::optional<TracedText> PrintedBetween(size_t begin, size_t end);
+  std::optional<TracedText> CopiedDocument(size_t begin, size_t end);
   std::optional<int64_t> NumberOf(absl::string_view name);  // what arithmetic takes a variable for
   bool TooLong(const Fields& fields);
   void StopExpanding(int offset);

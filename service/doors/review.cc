@@ -84,7 +84,14 @@ Recognised Recognise(absl::string_view name, const std::string& text, const EnvV
     const auto limit = std::find_if(launch.findings.begin(), launch.findings.end(), [](const ParseFinding& finding) {
       return finding.finding.rule_id == kReadersLimit;
     });
-    found.skip = limit == launch.findings.end() ? Skip{kNoLaunch} : Skip{limit->finding.seen, /*unread=*/true};
+    if (limit != launch.findings.end()) {
+      found.skip = Skip{limit->finding.seen, /*unread=*/true};
+    } else if (!launch.unread_module.empty()) {
+      found.skip =
+          Skip{absl::StrCat("it runs ", Printable(launch.unread_module), ", a program whose words are not read")};
+    } else {
+      found.skip = Skip{kNoLaunch};
+    }
     return found;
   }
   found.stack = stated.has_value() ? stated : RecogniseStack(launch.script, launch.args);

@@ -190,6 +190,10 @@ class Stacks(StackLaunches):
         done = self.run_flightplan("convert", path, "--to", "megatron-bridge")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("nothing to convert: no command in it runs a Python file", done.stderr)
+        # One whose words no reader knows is named.
+        path = self.written("torchrun --nproc-per-node 8 -m verl.trainer.sft_trainer engine=megatron\n", "sft.sh")
+        done = self.run_flightplan("fix", path)
+        self.assertIn("it runs -m verl.trainer.sft_trainer, a program whose words are not read", done.stderr)
 
     def test_a_plan_is_written_for_them_and_read_again(self):
         values = ("MODEL=Qwen/Qwen3-30B-A3B MODEL_NAME=Qwen/Qwen3-30B-A3B MODEL_PATH=Qwen/Qwen3-30B-A3B DATASET=d ROLLOUT=vllm "
