@@ -42,6 +42,20 @@ TEST(LaunchWords, SaysTheWorstFirst) {
                              [](const v1::Finding& a, const v1::Finding& b) { return a.severity() < b.severity(); }));
 }
 
+// A path that only a run would know is a path.
+TEST(LaunchWords, APathInAVariableNeedsItsInterval) {
+  const auto found = [](const std::string& words) {
+    const v1::ValidateConfigResponse answer = JudgedLaunch(words);
+    const auto finding = std::find_if(answer.findings().begin(), answer.findings().end(),
+                                      [](const v1::Finding& each) { return each.rule_id() == "mlm.save-interval"; });
+    return finding == answer.findings().end() ? "" : absl::StrCat(finding->location().line(), " ", finding->seen());
+  };
+  EXPECT_EQ(found("--save \"$C\""), "2 save=$C, save_interval unset");
+  EXPECT_EQ(found("--save=$1"), "2 save=$1, save_interval unset");
+  EXPECT_EQ(found("--save \"$C\" --save-interval 5"), "");
+  EXPECT_EQ(found("--load \"$C\""), "");
+}
+
 // A list of one for its member is nothing that a person would see.
 TEST(LaunchWords, AChangeOfATypeAloneIsNoChange) {
   const v1::ValidateConfigResponse answer =

@@ -27,7 +27,7 @@ void ForEachFinding(const JudgedConfig& judged, Put put) {
       if (parse.finding.severity == severity) put(parse.finding, &parse.at);
     }
     for (const Finding& finding : judged.run.findings) {
-      if (finding.severity == severity) put(finding, PlaceOf(finding, parsed.knobs));
+      if (finding.severity == severity) put(finding, PlaceOf(finding, parsed));
     }
   }
 }

@@ -118,13 +118,15 @@ absl::StatusOr<JudgedConfig> ReadAndJudge(const JudgeQuestion& question) {
   return Judge(std::move(read));
 }
 
-const SourcePosition* PlaceOf(const Finding& finding, absl::Span<const ParsedKnob> written) {
+const SourcePosition* PlaceOf(const Finding& finding, const ParseResult& parsed) {
   for (const Observed& seen : finding.observed) {
     const std::optional<Knob> knob = FindKnob(seen.name);
     if (!knob.has_value()) continue;
-    const auto last =
-        std::find_if(written.rbegin(), written.rend(), [&](const ParsedKnob& p) { return p.knob == *knob; });
-    if (last != written.rend() && (last->at.index >= 0 || last->at.line != 0)) return &last->at;
+    for (const std::vector<ParsedKnob>* written : {&parsed.knobs, &parsed.paths}) {
+      const auto last =
+          std::find_if(written->rbegin(), written->rend(), [&](const ParsedKnob& p) { return p.knob == *knob; });
+      if (last != written->rend() && (last->at.index >= 0 || last->at.line != 0)) return &last->at;
+    }
   }
   return nullptr;
 }

@@ -43,6 +43,6 @@ void ForecastStep(JudgedConfig* judged);
 absl::StatusOr<JudgedConfig> ReadAndJudge(const JudgeQuestion& question);
 
 // Where the first of the finding's knobs that was written stands; null: none was.
-const SourcePosition* PlaceOf(const Finding& finding, absl::Span<const ParsedKnob> written);
+const SourcePosition* PlaceOf(const Finding& finding, const ParseResult& parsed);
 
 }  // namespace flightplan

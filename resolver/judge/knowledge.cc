@@ -95,7 +95,7 @@ void ReadUnknownWords(Target stack, absl::Span<const Argument> args, Knowledge* 
     // A path below a folder that is not known, as the second value of a flag: no flags are hidden in it.
     if (!words && !IsFlag(flag) && absl::StrContains(flag, "}/")) continue;
     if (row != nullptr && TakesValues(row->form)) {
-      knowledge->hidden.insert(row->knob);
+      if (!IsCheckpointPath(row->knob)) knowledge->hidden.insert(row->knob);
     } else if (!IsFlag(flag) || row != nullptr || words) {
       const bool first = knowledge->elsewhere.empty(), arguments = args[i].text == "$@" || args[i].text == "$*";
       knowledge->in_arguments = arguments && (first || knowledge->in_arguments);
@@ -202,7 +202,13 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
     if (any_words) knowledge.shown.erase(Knob::pretrained_checkpoint);
   }
   knowledge.own_loss = stack.hf_models;  // its samples are as long as they are, up to what is counted
-  for (const Knob knob : parsed.unknown) knowledge.hidden.insert(knob);
+  for (const Knob knob : parsed.unknown) {
+    if (IsCheckpointPath(knob)) {
+      knowledge.shown.insert(knob);
+    } else {
+      knowledge.hidden.insert(knob);
+    }
+  }
   const bool own_program = stack.marks.entry && stack.marks.launch(absl::AsciiStrToLower(script), args);
   knowledge.own_parser = script.empty() || own_program || IsEntryScript(script);
   if (stack.container && !words.over_defaults) {

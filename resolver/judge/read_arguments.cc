@@ -42,6 +42,8 @@ void ReadArguments(std::vector<Argument> args, absl::string_view script, bool ov
   reading->args = std::move(args);
   reading->parsed = format.arguments(reading->args, env);
   reading->knowledge = KnowledgeOf(env.target, {script, reading->args, over_defaults}, reading->parsed);
+  for (std::string& what : reading->parsed.not_judged) reading->not_judged.push_back(std::move(what));
+  reading->parsed.not_judged.clear();
   NoteWhatIsElsewhere(reading->args, format.name, env, reading);
 }
 

@@ -312,6 +312,7 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question, const OtherLaunch
   }
   env.model_file = ModelFileOf(parsed);
   read.config = ConfigOf(parsed.knobs, env);
+  ApplyKnobs(parsed.paths, &read.config);
   if (knobs) UseTargetNames(env.target, &read.config);
   read.work = Work::Used() - before;
   return read;

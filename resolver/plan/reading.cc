@@ -51,6 +51,10 @@ void KeepFindings(std::vector<ParseFinding> more, std::vector<ParseFinding>* fin
   for (ParseFinding& finding : more) KeepFinding(std::move(finding), findings);
 }
 
+bool IsCheckpointPath(Knob knob) {
+  return knob == Knob::save || knob == Knob::load || knob == Knob::pretrained_checkpoint;
+}
+
 std::string Printable(absl::string_view text, size_t limit) {
   const bool cut = text.size() > limit;
   std::string out;

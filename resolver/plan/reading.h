@@ -70,10 +70,15 @@ struct ParseResult {
   int64_t gpus_per_node = 0;              // that the words state; 0: they do not
   std::string base;  // a recipe of the stack's own that its words start from, whose values are known
   MemoryOfOthers others;
-  std::string elsewhere;         // where values stand that the reader was not given, sizes among them; empty: nowhere
-  std::string hf_model;          // the model that it trains, by its name on the Hugging Face hub; or empty
-  bool other_converter = false;  // it names a converter of the model's folder other than the stack's usual one
-  std::vector<Knob> unknown;     // those last written with a value that only a run would know
+  std::string elsewhere;  // where values stand that the reader was not given, sizes among them; empty: nowhere
+  std::string hf_model;   // the model that it trains, by its name on the Hugging Face hub; or empty
+  // The first word that cannot be read and may hold any flags; empty: none does.
+  std::string open_words;
+  std::vector<std::string> not_judged;  // what the reader looks for and such a word may hold
+  bool other_converter = false;         // it names a converter of the model's folder other than the stack's usual one
+  std::vector<Knob> unknown;            // those last written with a value that only a run would know
+  // Of those the paths, as they are spelled: for what asks only whether there is one.
+  std::vector<ParsedKnob> paths;
   std::vector<ParseFinding> findings;  // errors: the stack would refuse the input
   EnvVars recipe_vars;  // defaults for the process environment: Bridge's env_vars section, a launcher's exports
   bool ok() const;      // no finding of level error
@@ -93,6 +98,9 @@ inline constexpr size_t kMaxParseFindings = 256;  // a last one stands for the r
 void KeepFinding(ParseFinding finding, std::vector<ParseFinding>* findings);
 // The same for each of `more`, in order.
 void KeepFindings(std::vector<ParseFinding> more, std::vector<ParseFinding>* findings);
+
+// What is asked of it is only whether it is written.
+bool IsCheckpointPath(Knob knob);
 
 // Puts the parsed knobs into `config` as the caller's words.
 void ApplyKnobs(const std::vector<ParsedKnob>& knobs, Config* config);

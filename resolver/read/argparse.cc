@@ -117,14 +117,21 @@ class Parser {
     if (spec != nullptr) return TakeFlag(word, *spec, attached);
     if (IsValue(word.text)) return RefusePositional(word);
     RefuseUnknown(word);
-    while (at_ < args_.size() && IsValue(args_[at_])) ++at_;  // its values belong to the fault just reported
+    for (; at_ < args_.size() && IsValue(args_[at_]); ++at_) NoteOpen(args_[at_]);  // they belong to the fault above
   }
 
   // Of --flag=$VALUE at least the flag is known.
   void SkipUnknown(const Argument& word) {
     std::optional<absl::string_view> attached;
     const FlagSpec* spec = FlagOf(word.text, &attached);
-    if (spec != nullptr && attached.has_value()) KeepUnknown(*spec);
+    if (spec != nullptr && attached.has_value()) return KeepUnknown(*spec, word, *attached);
+    if (!absl::StartsWith(word.text, "--")) NoteOpen(word);
+  }
+
+  // The word stands where a flag may stand. A path below a folder that is not known is none.
+  void NoteOpen(const Argument& word) {
+    const bool path = absl::StrContains(word.text, '/') && !absl::StartsWith(word.text, "$(") && word.text[0] != '`';
+    if (word.unknown && !path && result_.open_words.empty()) result_.open_words = word.text;
   }
 
   bool Readable(const Argument& word) {
@@ -201,6 +208,7 @@ class Parser {
       while (at_ < args_.size() && texts.size() < most && IsValue(args_[at_])) {
         const Argument& next = args_[at_++];
         if (!Readable(next)) return;
+        if (texts.size() >= std::max<size_t>(least, 1) || absl::StrContains(next.text, "[@]")) NoteOpen(next);
         texts.emplace_back(next.text, &next);
       }
     }
@@ -210,7 +218,7 @@ class Parser {
     }
     Value::List items;
     for (const auto& [text, where] : texts) {
-      if (where->unknown) return KeepUnknown(spec);
+      if (where->unknown) return KeepUnknown(spec, word, text);
       std::optional<Value> value = Convert(text, *where, spec);
       if (!value.has_value()) return;
       if (spec.form == FlagForm::kValue) return Keep(word, spec, *std::move(value));
@@ -261,14 +269,18 @@ class Parser {
     Forget(*spec.knob);
     result_.knobs.push_back({*spec.knob, std::move(value), word.at});
   }
-  void KeepUnknown(const FlagSpec& spec) {
+  void KeepUnknown(const FlagSpec& spec, const Argument& where, absl::string_view text) {
     if (!spec.knob.has_value()) return;
     Forget(*spec.knob);
     result_.unknown.push_back(*spec.knob);
+    if (IsCheckpointPath(*spec.knob)) result_.paths.push_back({*spec.knob, Value(Printable(text)), where.at});
   }
   void Forget(Knob knob) {
     std::vector<Knob>& unknown = result_.unknown;
     unknown.erase(std::remove(unknown.begin(), unknown.end(), knob), unknown.end());
+    std::vector<ParsedKnob>& paths = result_.paths;
+    const auto same = [knob](const ParsedKnob& path) { return path.knob == knob; };
+    paths.erase(std::remove_if(paths.begin(), paths.end(), same), paths.end());
   }
 
   absl::Span<const Argument> args_;

@@ -26,7 +26,6 @@ constexpr int64_t kMostTokens = int64_t{1} << 40, kTooLong = std::numeric_limits
 
 RolloutWords::RolloutWords(absl::Span<const Argument> args) : args_(args) {
   for (const Argument& arg : args) {
-    clear_ = clear_ && !arg.unknown;
     const absl::string_view text = arg.text;
     last_[text.substr(0, text.find('='))] = &arg;
   }
@@ -89,6 +88,12 @@ void RolloutReader::Refuse(const Argument* at, const RolloutCheck& check, std::s
               &out_.findings);
 }
 
+void RolloutReader::RefuseWithout(const Argument* at, const RolloutCheck& check, std::string seen, std::string needs) {
+  if (clear()) return Refuse(at, check, std::move(seen), std::move(needs));
+  out_.not_judged.push_back(absl::StrCat(check.rule_id, ": ", seen, ": ", needs, "; ", Printable(out_.open_words),
+                                         ", which cannot be read here, may hold it"));
+}
+
 void RolloutReader::TakeWorld() {
   const int64_t per_node = words_.Number("--actor-num-gpus-per-node").value_or(8);
   const int64_t nodes = words_.Number("--actor-num-nodes").value_or(1);
@@ -113,22 +118,21 @@ void RolloutReader::CheckPairs() {
       Refuse(flag, check, seen, absl::StrCat(trainer_.name, " refuses it beside ", other));
       continue;
     }
-    if (words_.Has(row.other) || (!row.another.empty() && words_.Has(row.another)) || !words_.clear()) continue;
-    Refuse(flag, check, seen,
-           absl::StrCat(trainer_.name, " asks for ", row.other, row.another.empty() ? "" : " or ", row.another,
-                        " with it"));
+    if (words_.Has(row.other) || (!row.another.empty() && words_.Has(row.another))) continue;
+    RefuseWithout(flag, check, seen,
+                  absl::StrCat(trainer_.name, " asks for ", row.other, row.another.empty() ? "" : " or ", row.another,
+                               " with it"));
   }
 }
 
 void RolloutReader::CheckLength() {
-  if (!words_.clear()) return;
   if (!words_.Has("--rollout-batch-size")) {
-    Refuse(nullptr, trainer_.prompts, "no --rollout-batch-size",
-           absl::StrCat(trainer_.name, "'s parser requires --rollout-batch-size N"));
+    RefuseWithout(nullptr, trainer_.prompts, "no --rollout-batch-size",
+                  absl::StrCat(trainer_.name, "'s parser requires --rollout-batch-size N"));
   }
   if (words_.Has("--num-rollout") || words_.Has("--num-epoch")) return;
-  Refuse(nullptr, trainer_.length, "neither --num-rollout nor --num-epoch",
-         "training needs a length: --num-rollout N or --num-epoch N");
+  RefuseWithout(nullptr, trainer_.length, "neither --num-rollout nor --num-epoch",
+                "training needs a length: --num-rollout N or --num-epoch N");
 }
 
 void RolloutReader::SetBatch() {

@@ -23,8 +23,6 @@ class RolloutWords {
  public:
   explicit RolloutWords(absl::Span<const Argument> args);
 
-  // Every word can be read.
-  bool clear() const { return clear_; }
   // The last one; null: it is not written.
   const Argument* Find(absl::string_view flag) const;
   bool Has(absl::string_view flag) const { return Find(flag) != nullptr; }
@@ -37,7 +35,6 @@ class RolloutWords {
  private:
   const absl::Span<const Argument> args_;
   absl::flat_hash_map<absl::string_view, const Argument*> last_;  // by the word up to its first `=`
-  bool clear_ = true;
 };
 
 // A flag that the trainer refuses without another, or beside another.
@@ -105,7 +102,11 @@ class RolloutReader {
   void NoteWhatIsNotWeighed();
 
  private:
+  // No word may hold flags that cannot be read.
+  bool clear() const { return out_.open_words.empty(); }
   void Refuse(const Argument* at, const RolloutCheck& check, std::string seen, std::string needs);
+  // The same of what is not there: where a word may hold it, that is said instead.
+  void RefuseWithout(const Argument* at, const RolloutCheck& check, std::string seen, std::string needs);
 
   const RolloutTrainer& trainer_;
   const RolloutWords words_;

@@ -485,7 +485,7 @@ type Knobs struct {
 	Save *string `protobuf:"bytes,228,opt,name=save,proto3,oneof" json:"save,omitempty"`
 	// Execution knob; mirrors --load.
 	Load *string `protobuf:"bytes,229,opt,name=load,proto3,oneof" json:"load,omitempty"`
-	// Execution knob; mirrors --persistent-save-interval.
+	// Execution knob; mirrors --save-interval.
 	SaveInterval *int64 `protobuf:"varint,230,opt,name=save_interval,json=saveInterval,proto3,oneof" json:"save_interval,omitempty"`
 	// Execution knob; mirrors --async-save; default false.
 	AsyncSave *bool `protobuf:"varint,231,opt,name=async_save,json=asyncSave,proto3,oneof" json:"async_save,omitempty"`

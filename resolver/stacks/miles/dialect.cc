@@ -94,7 +94,7 @@ class Reader {
     const bool bridge =
         words().Text("--megatron-to-hf-mode") == "bridge" || words().Number("--multi-lora-n-adapters").value_or(0) > 0;
     const bool inkling = absl::StrContains(words().Text("--custom-model-provider-path").value_or(""), "inkling");
-    if (bridge || inkling || !words().clear()) return TakeMilesAdapters(words(), &knobs(), &out_);
+    if (bridge || inkling || !out_.open_words.empty()) return TakeMilesAdapters(words(), &knobs(), &out_);
     const Argument* const rank = words().Find("--lora-rank");
     if (words().Number("--lora-rank").value_or(0) < 1) return false;
     KeepFinding(MakeParseFinding(rank->at, kAdaptersAlone, Severity::kWarning,
@@ -231,8 +231,9 @@ const RolloutTrainer& Miles() {
 }
 
 // A function of the caller's may add flags to the parser (miles/utils/arguments.py:2591).
-bool HasFunctions(const RolloutWords& words) {
-  return words.Has("--rollout-function-path") || words.Has("--custom-generate-function-path") || !words.clear();
+bool HasFunctions(const RolloutWords& words, const ParseResult& parsed) {
+  return words.Has("--rollout-function-path") || words.Has("--custom-generate-function-path") ||
+         !parsed.open_words.empty();
 }
 
 void JudgeUnknownFlags(const RolloutWords& words, ParseResult* result) {
@@ -240,7 +241,7 @@ void JudgeUnknownFlags(const RolloutWords& words, ParseResult* result) {
   for (ParseFinding& entry : result->findings) {
     if (entry.finding.rule_id != kUnknown) continue;
     entry.finding.source = "miles:miles/utils/arguments.py:2676";
-    if (!HasFunctions(words)) continue;
+    if (!HasFunctions(words, *result)) continue;
     entry.finding.severity = Severity::kWarning;
     absl::StrAppend(&entry.finding.needs, "; or a function of the launch's own adds it");
   }

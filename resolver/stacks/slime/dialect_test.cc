@@ -62,6 +62,27 @@ TEST(ParseSlime, KeepsWhatTheCallerSaidOverADefault) {
   EXPECT_EQ(Final(parsed, K::lr), Value(2e-6));
 }
 
+// A value that cannot be read hides no flags; a word between them may.
+TEST(ParseSlime, LooksForWhatIsMissingBesideUnknownValues) {
+  const auto read = [](absl::string_view words, size_t unknown) {
+    std::vector<Argument> args;
+    for (const absl::string_view word : absl::StrSplit(words, ' ')) {
+      args.push_back({std::string(word), {static_cast<int>(args.size()), 0, 0}});
+    }
+    args[unknown].unknown = true;
+    return ParseSlime(args, Env());
+  };
+  const std::set<std::string> missing = {"slime.length", "slime.goes-with"};
+  EXPECT_EQ(Ids(read("--save $C --eval-interval 5 --rollout-batch-size 32", 1)), missing);
+  EXPECT_EQ(Ids(read("--load=$C --eval-interval 5 --rollout-batch-size 32", 0)), missing);
+  EXPECT_EQ(Ids(read("--eval-interval 5 --rollout-batch-size 32 --prompt-data $A/b.jsonl", 5)), missing);
+  const ParseResult open = read("--colocate $MORE --eval-interval 5 --rollout-batch-size 32", 1);
+  EXPECT_EQ(Ids(open), std::set<std::string>());
+  ASSERT_EQ(open.not_judged.size(), 2U);
+  EXPECT_TRUE(absl::StrContains(open.not_judged[0], "slime.goes-with: --eval-interval")) << open.not_judged[0];
+  EXPECT_TRUE(absl::StrContains(open.not_judged[0], "$MORE, which cannot be read here")) << open.not_judged[0];
+}
+
 TEST(ParseSlime, CountsTheTokensOfAGpuAsOneSequence) {
   const ParseResult parsed =
       Read(absl::StrCat(kWhole,

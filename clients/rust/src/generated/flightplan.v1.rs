@@ -2906,7 +2906,7 @@ pub struct Knobs {
     /// Execution knob; mirrors --load.
     #[prost(string, optional, tag = "229")]
     pub load: ::core::option::Option<::prost::alloc::string::String>,
-    /// Execution knob; mirrors --persistent-save-interval.
+    /// Execution knob; mirrors --save-interval.
     #[prost(int64, optional, tag = "230")]
     pub save_interval: ::core::option::Option<i64>,
     /// Execution knob; mirrors --async-save; default false.

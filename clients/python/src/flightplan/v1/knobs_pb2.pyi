@@ -705,7 +705,7 @@ class Knobs(google.protobuf.message.Message):
     load: builtins.str
     """Execution knob; mirrors --load."""
     save_interval: builtins.int
-    """Execution knob; mirrors --persistent-save-interval."""
+    """Execution knob; mirrors --save-interval."""
     async_save: builtins.bool
     """Execution knob; mirrors --async-save; default false."""
     deterministic_mode: builtins.bool

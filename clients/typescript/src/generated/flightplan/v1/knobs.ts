@@ -929,7 +929,7 @@ export interface Knobs {
   load?:
     | string
     | undefined;
-  /** Execution knob; mirrors --persistent-save-interval. */
+  /** Execution knob; mirrors --save-interval. */
   saveInterval?:
     | bigint
     | undefined;

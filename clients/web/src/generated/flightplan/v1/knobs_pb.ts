@@ -1623,7 +1623,7 @@ export type Knobs = Message<"flightplan.v1.Knobs"> & {
   load?: string | undefined;
 
   /**
-   * Execution knob; mirrors --persistent-save-interval.
+   * Execution knob; mirrors --save-interval.
    *
    * @generated from field: optional int64 save_interval = 230;
    */

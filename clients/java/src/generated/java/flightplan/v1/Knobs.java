@@ -7547,7 +7547,7 @@ private static final long serialVersionUID = 0L;
   private long saveInterval_ = 0L;
   /**
    * <pre>
-   * Execution knob; mirrors --persistent-save-interval.
+   * Execution knob; mirrors --save-interval.
    * </pre>
    *
    * <code>optional int64 save_interval = 230;</code>
@@ -7559,7 +7559,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Execution knob; mirrors --persistent-save-interval.
+   * Execution knob; mirrors --save-interval.
    * </pre>
    *
    * <code>optional int64 save_interval = 230;</code>
@@ -31454,7 +31454,7 @@ private static final long serialVersionUID = 0L;
     private long saveInterval_ ;
     /**
      * <pre>
-     * Execution knob; mirrors --persistent-save-interval.
+     * Execution knob; mirrors --save-interval.
      * </pre>
      *
      * <code>optional int64 save_interval = 230;</code>
@@ -31466,7 +31466,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Execution knob; mirrors --persistent-save-interval.
+     * Execution knob; mirrors --save-interval.
      * </pre>
      *
      * <code>optional int64 save_interval = 230;</code>
@@ -31478,7 +31478,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Execution knob; mirrors --persistent-save-interval.
+     * Execution knob; mirrors --save-interval.
      * </pre>
      *
      * <code>optional int64 save_interval = 230;</code>
@@ -31494,7 +31494,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Execution knob; mirrors --persistent-save-interval.
+     * Execution knob; mirrors --save-interval.
      * </pre>
      *
      * <code>optional int64 save_interval = 230;</code>

@@ -4800,7 +4800,7 @@ public interface KnobsOrBuilder extends
 
   /**
    * <pre>
-   * Execution knob; mirrors --persistent-save-interval.
+   * Execution knob; mirrors --save-interval.
    * </pre>
    *
    * <code>optional int64 save_interval = 230;</code>
@@ -4809,7 +4809,7 @@ public interface KnobsOrBuilder extends
   boolean hasSaveInterval();
   /**
    * <pre>
-   * Execution knob; mirrors --persistent-save-interval.
+   * Execution knob; mirrors --save-interval.
    * </pre>
    *
    * <code>optional int64 save_interval = 230;</code>
