@@ -153,14 +153,24 @@ TEST(SeveralLaunches, ARepairGoesThroughAllOfThem) {
   EXPECT_FALSE(absl::StrContains(repair.text(), "parallel-size 3"));
 }
 
-// A sweep's own list is repaired where the value stands.
+// A sweep's own list is repaired where the value stands, but not so that two rounds run the same.
 TEST(SeveralLaunches, ARoundOfASweepIsRepairedInItsList) {
-  v1::ValidateConfigRequest request =
-      Asked(absl::StrCat("for tp in 2 3 4; do\n", Launch("--lr 1e-4 --tensor-model-parallel-size $tp"), "done\n"));
-  request.set_repair(true);
-  const v1::Repair repair = Validated(request).repair();
+  const auto repaired = [](const std::string& before, const std::string& items) {
+    v1::ValidateConfigRequest request = Asked(absl::StrCat(
+        before, "for tp in ", items, "; do\n", Launch("--lr 1e-4 --tensor-model-parallel-size $tp"), "done\n"));
+    request.set_repair(true);
+    return Validated(request).repair();
+  };
+  const v1::Repair repair = repaired("", "1 3 4");
   EXPECT_TRUE(repair.will_run());
-  EXPECT_TRUE(absl::StrContains(repair.text(), "for tp in 2 2 4; do")) << repair.text();
+  EXPECT_TRUE(absl::StrContains(repair.text(), "for tp in 1 2 4; do")) << repair.text();
+  for (const auto& [before, items] : {std::pair("", "2 3 4"), std::pair("TPS=(2 3 4)\n", "\"${TPS[@]}\"")}) {
+    const v1::Repair left = repaired(before, items);
+    EXPECT_FALSE(left.will_run());
+    EXPECT_TRUE(absl::StrContains(left.text(), "2 3 4")) << left.text();
+    ASSERT_EQ(left.unwritten().knobs_size(), 1) << left.ShortDebugString();
+    EXPECT_EQ(left.unwritten().knobs(0).name(), "tensor_model_parallel_size");
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "resolver/judge/judge_launches.h"
 #include "resolver/judge/vet_config.h"
 #include "resolver/shell/launches.h"
+#include "resolver/shell/reader.h"
 #include "resolver/stacks/edit_launch.h"
 #include "resolver/stacks/input_format.h"
 
@@ -63,8 +64,13 @@ Patch Edit(const ReadConfig& written, const Patch& patch, ConfigInput* input) {
   return patch;
 }
 
-// Whether the edited input says what the patch says and, beside it, what it said before.
+// Launches of the script that differ from each other and from the one that is read.
+size_t Others(const ReadConfig& read) { return read.script == nullptr ? 0 : read.script->others.size(); }
+
+// Whether the edited input says what the patch says and, beside it, what it said before: that a round of a loop becomes
+// what another one is was not meant.
 bool ReadsBack(const ReadConfig& before, const ReadConfig& after, const Patch& patch) {
+  if (Others(after) < Others(before)) return false;
   Config meant = before.config;
   for (const Assignment& assignment : patch) {
     if (assignment.env_var.empty()) meant.Set(assignment.knob, assignment.value, Origin::kCaller);
