@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "resolver/judge/judge_launches.h"
 #include "resolver/judge/vet_config.h"
 #include "resolver/shell/launches.h"
+#include "resolver/shell/line_ends.h"
 #include "resolver/shell/reader.h"
 #include "resolver/stacks/edit_launch.h"
 #include "resolver/stacks/input_format.h"
@@ -196,8 +198,28 @@ absl::StatusOr<bool> RepairMemory(JudgeQuestion* repaired, RepairedConfig* out) 
   return true;
 }
 
+// The lines of the launch's command, where bash ends it earlier than was meant and it is plain what was. Each is told
+// once the one before it is mended.
+absl::StatusOr<std::vector<RepairStep>> MendLines(JudgeQuestion* question, ReadConfig* read) {
+  constexpr size_t kMostMends = 16;
+  std::vector<RepairStep> steps;
+  while (read->reading.format == kShellFormat && steps.size() < kMostMends && Work::Affords(2 * read->work)) {
+    std::optional<std::string> mended;
+    for (const ParseFinding& told : read->reading.parsed.findings) {
+      mended = MendedLines(question->input.text, told.finding.rule_id, told.at.line);
+      if (!mended.has_value()) continue;
+      steps.push_back({told.finding.rule_id, {}, false});
+      break;
+    }
+    if (!mended.has_value() || *mended == question->input.text) break;
+    question->input.text = *std::move(mended);
+    FLIGHTPLAN_ASSIGN_OR_RETURN(*read, Read(*question));
+  }
+  return steps;
+}
+
 // The question becomes the one about what was repaired.
-absl::StatusOr<RepairedConfig> RepairLaunch(const ReadConfig& written, JudgeQuestion* question) {
+absl::StatusOr<RepairedConfig> RepairOnce(const ReadConfig& written, JudgeQuestion* question) {
   JudgeQuestion& repaired = *question;
   // Nothing was judged, so nothing is repaired: reading the text again would cost what it has cost. A repair reads what
   // it edits at least twice, and where that is more than is left the answer is worth more without one than none.
@@ -236,6 +258,14 @@ absl::StatusOr<RepairedConfig> RepairLaunch(const ReadConfig& written, JudgeQues
   }
   if (stepped) VetFixes(View::kVerdict, &out.judged);
   out.input = repaired.input;
+  return out;
+}
+
+absl::StatusOr<RepairedConfig> RepairLaunch(const ReadConfig& written, JudgeQuestion* question) {
+  ReadConfig mended = written;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<RepairStep> steps, MendLines(question, &mended));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(RepairedConfig out, RepairOnce(mended, question));
+  out.steps.insert(out.steps.begin(), std::make_move_iterator(steps.begin()), std::make_move_iterator(steps.end()));
   return out;
 }
 

@@ -7,9 +7,21 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace flightplan {
 namespace {
+
+// Of `... \ # why` the place of the backslash, which ends a word there and no line.
+size_t CommentBehindBackslash(absl::string_view line) {
+  const size_t backslash = line.find("\\ ");
+  if (backslash == absl::string_view::npos) return backslash;
+  const absl::string_view behind = absl::StripLeadingAsciiWhitespace(line.substr(backslash + 1));
+  return absl::StartsWith(behind, "#") ? backslash : absl::string_view::npos;
+}
 
 // How a command ends on the line above the one that was to be its next.
 struct Ending {
@@ -26,7 +38,44 @@ Ending EndingAbove(absl::string_view script, size_t at) {
   const absl::string_view text = absl::StripAsciiWhitespace(line);
   if (text.empty()) return {"an empty line", true};
   if (absl::StartsWith(text, "#")) return {"a comment", true};
+  if (CommentBehindBackslash(line) != absl::string_view::npos) return {"a comment behind the backslash"};
   return absl::EndsWith(text, "\\") ? Ending{"a blank behind the backslash"} : kNoBackslash;
+}
+
+bool IsBlankOrComment(absl::string_view line) {
+  line = absl::StripAsciiWhitespace(line);
+  return line.empty() || line[0] == '#';
+}
+
+// The first line of the command that goes on at `last`.
+size_t FirstOfCommand(const std::vector<std::string>& lines, size_t last) {
+  while (last > 0 && absl::EndsWith(lines[last - 1], "\\")) --last;
+  return last;
+}
+
+// `rest`: the line where the rest of a launch stands. Its command ends above.
+std::optional<std::string> Joined(std::vector<std::string> lines, size_t rest) {
+  size_t last = rest;
+  while (last > 0 && IsBlankOrComment(lines[last - 1])) --last;
+  if (last == 0) return std::nullopt;
+  std::string& end = lines[last - 1];
+  std::vector<std::string> comments;
+  for (size_t i = last; i < rest; ++i) {
+    if (!absl::StripAsciiWhitespace(lines[i]).empty()) comments.push_back(lines[i]);
+  }
+  if (const size_t backslash = CommentBehindBackslash(end); backslash != absl::string_view::npos) {
+    comments.insert(comments.begin(), std::string(absl::StripLeadingAsciiWhitespace(end.substr(backslash + 1))));
+    end.resize(backslash + 1);
+  }
+  absl::StripTrailingAsciiWhitespace(&end);
+  // A comment behind words would take the backslash for its own.
+  if (absl::StrContains(end, " #") || absl::StrContains(end, "\t#")) return std::nullopt;
+  if (!absl::EndsWith(end, "\\")) end += " \\";
+  const auto at = [&lines](size_t line) { return lines.begin() + static_cast<std::ptrdiff_t>(line); };
+  const size_t first = FirstOfCommand(lines, last - 1);
+  lines.erase(at(last), at(rest));
+  lines.insert(at(first), comments.begin(), comments.end());
+  return absl::StrJoin(lines, "\n");
 }
 
 }  // namespace
@@ -66,6 +115,14 @@ void JudgeContinuation(absl::string_view script, int at, std::vector<ParseFindin
                                         std::move(needs), "bash(1)");
   entry.finding.verdict = Verdict::kWillRun;
   KeepFinding(std::move(entry), findings);
+}
+
+std::optional<std::string> MendedLines(absl::string_view script, absl::string_view rule_id, int line) {
+  if (rule_id == "input.line-ends") return absl::StrReplaceAll(script, {{"\r\n", "\n"}});
+  if (rule_id != "input.continuation" || line < 2) return std::nullopt;
+  std::vector<std::string> lines = absl::StrSplit(script, '\n');
+  if (static_cast<size_t>(line) > lines.size()) return std::nullopt;
+  return Joined(std::move(lines), static_cast<size_t>(line) - 1);
 }
 
 }  // namespace flightplan

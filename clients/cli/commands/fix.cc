@@ -82,16 +82,18 @@ std::string Report(const v1::ValidateConfigResponse& response, const std::string
   const Spelling spelling = TargetSpelling(response.config(), response.target());
   std::string out;
   for (const v1::RepairStep& step : repair.steps()) {
-    absl::StrAppend(&out, "  ", terminal.Shown(FixText(step.fix(), spelling)), "   [", step.rule_id(), "]",
-                    step.searched() ? " (found by search)" : "",
+    const bool lines = step.fix().knobs().empty() && step.fix().env().empty();  // a repair of the text itself
+    absl::StrAppend(&out, "  ", lines ? "the lines of the command" : terminal.Shown(FixText(step.fix(), spelling)),
+                    "   [", step.rule_id(), "]", step.searched() ? " (found by search)" : "",
                     step.fix().changes_convergence() ? " (convergence)" : "", "\n");
   }
   if (repair.has_unwritten()) {
     absl::StrAppend(&out, "  not written, set it yourself: ", terminal.Shown(FixText(repair.unwritten(), spelling)),
                     "\n");
   }
-  absl::StrAppend(&out, terminal.Shown(input), " after it: ", VerdictAfter(response), "\n",
-                  ForecastAfter(repair, terminal));
+  const bool changed = repair.steps_size() > 0 || repair.has_unwritten();
+  absl::StrAppend(&out, terminal.Shown(input), changed ? " after it: " : " is left as it is: ", VerdictAfter(response),
+                  "\n", ForecastAfter(repair, terminal));
   if (repair.findings_size() > 0) out += FindingsText(repair.findings(), spelling, false, terminal);
   const bool held_back =
       std::any_of(repair.findings().begin(), repair.findings().end(), [](const v1::Finding& finding) {
