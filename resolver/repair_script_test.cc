@@ -50,6 +50,19 @@ TEST(RepairScript, LeavesTheItemsOfALoop) {
   EXPECT_TRUE(one.repair().will_run());
 }
 
+// GPT-3 on 8 GPUs, as Megatron-LM's example has it until its author says how many nodes there are.
+TEST(RepairScript, ALayoutWithoutRoomIsNoRepair) {
+  const v1::ValidateConfigResponse response = Repaired(absl::StrCat(
+      kHead,
+      "torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 96 --hidden-size 12288 --num-attention-heads 96 ",
+      kTraining, " --tensor-model-parallel-size 8 --pipeline-model-parallel-size 16\n"));
+  EXPECT_EQ(CountOf(response.findings(), "mlm.world-divisible"), 1);
+  EXPECT_EQ(response.repair().steps_size(), 0) << response.repair().ShortDebugString();
+  EXPECT_TRUE(absl::StrContains(response.repair().text(), "--pipeline-model-parallel-size 16"));
+  EXPECT_EQ(CountOf(response.repair().findings(), "mlm.world-divisible"), 1);
+  EXPECT_EQ(CountOf(response.repair().findings(), "fit.static-memory"), 0);
+}
+
 TEST(RepairScript, JoinsTheLinesOfACommand) {
   for (const absl::string_view between :
        {"\\ \n  ", "\n  ", "\\\n\n  ", "\\\n  # a comment\n  ", "\\ # a comment\n  "}) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,8 @@
 
 namespace flightplan {
 namespace {
+
+using Rules = std::set<absl::string_view>;
 
 Patch EditKnobs(const Patch& patch, std::vector<std::pair<Knob, Value>>* knobs) {
   Patch unwritten;
@@ -218,8 +221,8 @@ absl::StatusOr<std::vector<RepairStep>> MendLines(JudgeQuestion* question, ReadC
   return steps;
 }
 
-// The question becomes the one about what was repaired.
-absl::StatusOr<RepairedConfig> RepairOnce(const ReadConfig& written, JudgeQuestion* question) {
+// The question becomes the one about what was repaired. Steps for a rule of `left_alone` are not taken.
+absl::StatusOr<RepairedConfig> RepairOnce(const ReadConfig& written, const Rules& left_alone, JudgeQuestion* question) {
   JudgeQuestion& repaired = *question;
   // Nothing was judged, so nothing is repaired: reading the text again would cost what it has cost. A repair reads what
   // it edits at least twice, and where that is more than is left the answer is worth more without one than none.
@@ -232,7 +235,8 @@ absl::StatusOr<RepairedConfig> RepairOnce(const ReadConfig& written, JudgeQuesti
   }
   RepairOptions options{repaired.repair_convergence};
   // What rests on values that stand elsewhere is no fault of the text.
-  options.counts = [&written](const Finding& finding) {
+  options.counts = [&](const Finding& finding) {
+    if (left_alone.count(finding.rule_id) > 0) return false;
     return StandingOf(finding, written.env, written.reading.knowledge) == Standing::kFull;
   };
   Repair found = FindRepair(written.config, written.env, options);
@@ -261,10 +265,39 @@ absl::StatusOr<RepairedConfig> RepairOnce(const ReadConfig& written, JudgeQuesti
   return out;
 }
 
+constexpr size_t kMostLeftAlone = 4;
+
+// The rules whose steps set what decides the memory that the repaired launch lacks.
+Rules StepsThatTakeRoom(const RepairedConfig& repaired) {
+  Rules rules;
+  const Finding* const lack = LackOfMemory(repaired.judged, false);
+  if (lack == nullptr || lack->severity != Severity::kError) return rules;
+  for (const RepairStep& step : repaired.steps) {
+    const bool decides = std::any_of(step.patch.begin(), step.patch.end(), [&](const Assignment& assignment) {
+      return assignment.env_var.empty() &&
+             std::any_of(lack->observed.begin(), lack->observed.end(),
+                         [&](const Observed& seen) { return seen.name == Name(assignment.knob); });
+    });
+    if (decides) rules.insert(step.rule_id);
+  }
+  return rules;
+}
+
+// A layout that the GPUs have no room for is no repair: the launch is left as it was in that, and its fault told.
 absl::StatusOr<RepairedConfig> RepairLaunch(const ReadConfig& written, JudgeQuestion* question) {
   ReadConfig mended = written;
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<RepairStep> steps, MendLines(question, &mended));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(RepairedConfig out, RepairOnce(mended, question));
+  const JudgeQuestion asked = *question;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(RepairedConfig out, RepairOnce(mended, {}, question));
+  Rules taking;
+  for (Rules more = StepsThatTakeRoom(out); !more.empty(); more = StepsThatTakeRoom(out)) {
+    // It lacked memory before, or one fault's rules take turns.
+    const bool lacked = taking.empty() && LackOfMemory(Judge(mended), false) != nullptr;
+    if (lacked || taking.size() >= kMostLeftAlone) break;
+    taking.merge(more);
+    *question = asked;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(out, RepairOnce(mended, taking, question));
+  }
   out.steps.insert(out.steps.begin(), std::make_move_iterator(steps.begin()), std::make_move_iterator(steps.end()));
   return out;
 }
