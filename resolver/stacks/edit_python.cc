@@ -106,15 +106,41 @@ std::optional<TextEdit> NewLine(absl::string_view text, const std::vector<FieldL
                                ".", field, " = ", WritePythonValue(assignment.value), "\n")};
 }
 
-// Its value, where a literal stands in the statement that set it last.
+std::optional<TextEdit> InPlaceOf(absl::string_view text, absl::string_view literal, const Assignment& assignment) {
+  if (!IsLiteral(literal)) return std::nullopt;
+  const size_t begin = static_cast<size_t>(literal.data() - text.data());
+  return TextEdit{begin, begin + literal.size(), WritePythonValue(assignment.value)};
+}
+
+// What the one line that sets a variable of the program gives it; empty: none does, or several do.
+absl::string_view ValueOfVariable(absl::string_view text, absl::string_view name) {
+  absl::string_view value;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    line = absl::StripAsciiWhitespace(line);
+    if (!absl::StartsWith(line, name)) continue;
+    const std::optional<PythonAssignment> assignment = ReadPythonAssignment(line);
+    if (!assignment.has_value() || assignment->name != name) continue;
+    if (!value.empty()) return {};
+    value = assignment->value;
+  }
+  return value;
+}
+
+// Its value, where a literal stands in the statement that set it last, or in that of the variable which stands there.
 std::optional<TextEdit> NewLiteral(absl::string_view text, const Lines& lines, const ParsedKnob& last,
                                    const Assignment& assignment) {
   const std::optional<FieldLine> line = FieldLineAt(text, lines, last.at);
   if (!line.has_value() || line->names.back() != FieldNameOf(assignment.knob)) return std::nullopt;
-  const absl::string_view value = line->assignment.value;
-  if (!IsLiteral(value)) return std::nullopt;
-  const size_t begin = static_cast<size_t>(value.data() - text.data());
-  return TextEdit{begin, begin + value.size(), WritePythonValue(assignment.value)};
+  absl::string_view value = line->assignment.value;
+  if (PythonWord(value) == value && !IsLiteral(value)) value = ValueOfVariable(text, value);
+  return value.empty() ? std::nullopt : InPlaceOf(text, value, assignment);
+}
+
+// Knobs that one place sets, as a loop over sections does, or a variable.
+bool IsAmong(const std::vector<TextEdit>& done, const TextEdit& edit) {
+  return std::any_of(done.begin(), done.end(), [&](const TextEdit& other) {
+    return other.begin == edit.begin && other.end == edit.end && other.begin < other.end && other.text == edit.text;
+  });
 }
 
 }  // namespace
@@ -124,6 +150,7 @@ EditedText EditPython(absl::string_view text, absl::Span<const ParsedKnob> knobs
   const Lines lines(text);
   const std::vector<FieldLine> known = FieldLines(text, lines, knobs);
   DisjointEdits<TextEdit> edits;
+  std::vector<TextEdit> done;
   for (const Assignment& assignment : patch) {
     std::optional<TextEdit> edit;
     const auto last = std::find_if(knobs.rbegin(), knobs.rend(), [&](const ParsedKnob& parsed) {
@@ -136,7 +163,12 @@ EditedText EditPython(absl::string_view text, absl::Span<const ParsedKnob> knobs
     } else {
       edit = NewLine(text, known, assignment);
     }
-    if (!edit.has_value() || !edits.Add({*std::move(edit)})) out.unwritten.push_back(assignment);
+    if (edit.has_value() && IsAmong(done, *edit)) continue;
+    if (edit.has_value() && edits.Add({*edit})) {
+      done.push_back(*std::move(edit));
+    } else {
+      out.unwritten.push_back(assignment);
+    }
   }
   out.text = Applied(edits, text);
   return out;

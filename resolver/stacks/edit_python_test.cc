@@ -68,9 +68,28 @@ TEST(EditPython, ChangesALiteralWhereverItStands) {
             "  cfg.model.sequence_parallel = False\n  f(cfg)\n");
 }
 
-// A name, a statement beside it, a call; and nothing is put inside a statement that goes on below.
+// In the one line that sets it.
+TEST(EditPython, ChangesTheVariableThatStandsThere) {
+  EXPECT_EQ(Edited("SP = False\ncfg.model.num_layers = 2\ncfg.model.sequence_parallel = SP\n", kSequenceParallel),
+            "SP = True\ncfg.model.num_layers = 2\ncfg.model.sequence_parallel = SP\n");
+}
+
+// Both lengths of a recipe by one variable, or in one loop.
+TEST(EditPython, ChangesOnceWhatSetsTwoFields) {
+  const Patch lengths = {{K::seq_length, "", Value(4104)}, {K::dataset_seq_length, "", Value(4104)}};
+  EXPECT_EQ(Edited("SEQ = 4100\ncfg.model.seq_length = SEQ\ncfg.dataset.seq_length = SEQ\n", lengths),
+            "SEQ = 4104\ncfg.model.seq_length = SEQ\ncfg.dataset.seq_length = SEQ\n");
+  EXPECT_EQ(Edited("for part in (cfg.model, cfg.dataset):\n  part.seq_length = 4100\n", lengths),
+            "for part in (cfg.model, cfg.dataset):\n  part.seq_length = 4104\n");
+  const Patch differ = {{K::seq_length, "", Value(4104)}, {K::dataset_seq_length, "", Value(8)}};
+  EXPECT_EQ(Edited("SEQ = 4100\ncfg.model.seq_length = SEQ\ncfg.dataset.seq_length = SEQ\n", differ, 1),
+            "SEQ = 4104\ncfg.model.seq_length = SEQ\ncfg.dataset.seq_length = SEQ\n");
+}
+
+// A name that several lines set, a statement beside it, a call; and nothing is put inside a statement that goes on
+// below.
 TEST(EditPython, LeavesAValueThatIsWrittenElsewhere) {
-  for (const char* text : {"SP = False\ncfg.model.num_layers = 2\ncfg.model.sequence_parallel = SP\n",
+  for (const char* text : {"SP = False\nSP = False\ncfg.model.num_layers = 2\ncfg.model.sequence_parallel = SP\n",
                            "cfg.model.sequence_parallel = False;x=2\n",
                            "cfg.model.num_layers = 2\nsetattr(cfg.model, 'sequence_parallel', False)\n",
                            "cfg.model.num_layers = 2\ncfg.model.update(sequence_parallel=args.sp)\n"}) {
