@@ -1,11 +1,15 @@
 #include "resolver/judge/carried_words.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "resolver/catalog/spellings.h"
+#include "resolver/judge/container_words.h"
 #include "resolver/plan/stack.h"
 #include "resolver/read/argparse.h"
 #include "resolver/stacks/dialects.h"
@@ -16,14 +20,33 @@ namespace {
 
 bool IsFlag(const Argument& arg) { return absl::StartsWith(arg.text, "--") && arg.text.size() > 2; }
 
-// One more word behind a rendered launch, in its arguments and in its text. What the shell has to work out ($DATA)
-// stays for the shell.
-void AppendWord(const Argument& word, Launch* launch) {
-  launch->argv.push_back(word.text);
-  std::string& text = launch->text;
-  if (!text.empty() && text.back() == '\n') text.pop_back();
-  absl::StrAppend(&text, IsFlag(word) ? " \\\n    " : " ",
-                  word.unknown ? absl::StrCat("\"", word.text, "\"") : ShellQuote(word.text), "\n");
+// A variable of the converted script, alone: "${DATA:?...}" stops where nobody has set it.
+std::string Asked(const std::string& text) {
+  absl::string_view name = text;
+  if (!absl::ConsumePrefix(&name, "$")) return text;
+  if (absl::ConsumePrefix(&name, "{")) absl::ConsumeSuffix(&name, "}");
+  const bool variable = !name.empty() && !absl::ascii_isdigit(static_cast<unsigned char>(name[0])) &&
+                        std::all_of(name.begin(), name.end(), [](char c) {
+                          return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+                        });
+  return variable ? absl::StrCat("${", name, ":?as in the script that was converted}") : text;
+}
+
+// Of a container the other overrides are knobs, or findings.
+std::vector<ConvertedKnob> CarryPlainOverrides(const Reading& reading, const Environment& from, const Environment& to,
+                                               Launch* launch) {
+  std::vector<ConvertedKnob> dropped;
+  for (const PlainOverride& plain : ReadPlainOverrides(reading.args, from)) {
+    if (from.target == to.target) {
+      AppendWord(plain.word.text, plain.word.unknown, launch);
+    } else if (!plain.knob.has_value()) {
+      dropped.push_back({plain.name, std::nullopt, plain.name, "",
+                         plain.word.unknown
+                             ? "its value cannot be read without running the script"
+                             : absl::StrCat("a word of ", TargetName(from), "'s own; write its counterpart yourself")});
+    }
+  }
+  return dropped;
 }
 
 }  // namespace
@@ -31,7 +54,7 @@ void AppendWord(const Argument& word, Launch* launch) {
 std::vector<ConvertedKnob> CarryOtherFlags(const Reading& reading, const Environment& from, const Environment& to,
                                            Launch* launch) {
   std::vector<ConvertedKnob> dropped;
-  if (StackOf(from).container) return dropped;  // its overrides are all knobs, or findings
+  if (StackOf(from).container) return CarryPlainOverrides(reading, from, to, launch);
   const FlagTable table(from.core_release);
   const FlagTable there(to.core_release);
   const bool same_stack = from.target == to.target;
@@ -45,8 +68,17 @@ std::vector<ConvertedKnob> CarryOtherFlags(const Reading& reading, const Environ
     if (spec != nullptr && spec->knob.has_value() && !unknown) continue;
     if (same_stack && (there.Find(flag) != nullptr || spec == nullptr)) {
       Answered(flag, launch);
-      for (size_t word = i; word < end; ++word) AppendWord(reading.args[word], launch);
+      for (size_t word = i; word < end; ++word) {
+        AppendWord(reading.args[word].text, reading.args[word].unknown, launch);
+      }
       continue;
+    }
+    if (unknown && end == i + 2 && spec != nullptr && spec->knob.has_value()) {
+      Argument value = reading.args[i + 1];
+      value.text = Asked(value.text);
+      const ContainerWords there_too = WordsInContainer(*spec->knob, value, to);
+      for (const std::string& word : there_too.words) AppendWord(word, /*for_shell=*/true, launch);
+      if (!there_too.words.empty()) continue;
     }
     std::string name = spec != nullptr && spec->knob.has_value() ? std::string(Name(*spec->knob)) : flag;
     dropped.push_back({std::move(name), std::nullopt, flag, "",

@@ -10,7 +10,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/bridge_fields.h"
@@ -21,9 +20,13 @@
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
 #include "resolver/judge/carried_words.h"
+#include "resolver/judge/container_words.h"
+#include "resolver/judge/conversion_reasons.h"
+#include "resolver/judge/converted_question.h"
 #include "resolver/judge/launch_nodes.h"
 #include "resolver/judge/open_model.h"
 #include "resolver/judge/read_config.h"
+#include "resolver/judge/same_meaning.h"
 #include "resolver/judge/vet_config.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/plan/stack.h"
@@ -39,23 +42,6 @@ struct Side {
   Environment env;
   Config config;
 };
-
-// Python's == takes true for 1.
-bool SameValue(const Value& a, const Value& b) { return a == b && a.is_bool() == b.is_bool(); }
-
-// The same for Python's `if`: a stack writes None, False, an empty text or an empty list for what it does not use.
-bool BothUnused(const Value& a, const Value& b) {
-  const auto unused = [](const Value& value) { return !value.is_number() && !value.truthy(); };
-  return unused(a) && unused(b);
-}
-
-bool MeansTheSame(const Value& a, const Value& b) { return SameValue(a, b) || BothUnused(a, b); }
-
-// What a stack that starts from a Hugging Face model has no knob for, and says by words of its own:
-// data.max_prompt_length and its like.
-bool SaidByOwnWords(Knob knob, const Environment& env) {
-  return StackOf(env).hf_models && (knob == Knob::seq_length || knob == Knob::global_batch_size);
-}
 
 bool Has(const Side& side, Knob knob) { return side.config.origin(knob) != Origin::kAbsent; }
 
@@ -78,13 +64,23 @@ class Conversion {
       if (std::optional<RenamedKnob> renamed = RenameFor(move.target, value, from_.config, to_.env);
           renamed.has_value()) {
         move = {source, renamed->knob, renamed->value, std::string(renamed->why)};
+      } else if (source == Knob::num_layers_per_virtual_pipeline_stage && !Has(to_, source)) {
+        const Knob stages = Knob::virtual_pipeline_model_parallel_size;
+        move = {source, stages, runs_here.Get(stages), "the stages that so many layers make"};
       }
       NameValue(&move);
+      if (CarryInPlainWords(move)) continue;
       // An empty list of what is off: not every parser takes one.
       const bool moves = move.target != source || from_.env.target != to_.env.target;
       if (moves && IsIdle(source, runs_here) && BothUnused(value, Value())) continue;
+      if (MeansAnother(source, from_.env, to_.env)) {
+        Add(&out_.dropped, source, value, "",
+            absl::StrCat(TargetName(to_.env), " evaluates on prompts: --eval-prompt-data NAME FILE --eval-interval N"));
+        continue;
+      }
       if (!Has(to_, move.target) && !SaidByOwnWords(move.target, to_.env)) {
-        if (!CarryParts(source, value)) Add(&out_.dropped, source, value, "", WhyNoWord(source));
+        if (!CarryParts(source, value))
+          Add(&out_.dropped, source, value, "", WhyNoWord(source, from_.config, from_.env, to_.env));
         continue;
       }
       to_.config.Set(move.target, move.value, Origin::kCaller);
@@ -105,7 +101,9 @@ class Conversion {
     for (int i = 0; i < kKnobCount; ++i) {
       const Knob knob = static_cast<Knob>(i);
       if (IsOfAnotherModel(knob, runs_here, /*dense=*/!open && IsDense(runs_here) && IsDense(runs_there))) continue;
-      if (CanonicalKnob(knob) != knob || seen_.count(knob) > 0 || !Has(to_, knob) || to_.config.Given(knob)) continue;
+      if (IsOfProcess(knob) || IsMovedInContainer(knob, to_.env) || CanonicalKnob(knob) != knob ||
+          seen_.count(knob) > 0 || !Has(to_, knob) || to_.config.Given(knob))
+        continue;
       if (source_defaults.origin(knob) == Origin::kAbsent || LeftOpen(knob, from_.env, from_.config, known_)) continue;
       const Value& value = runs_here.Get(knob);
       // What one derives and the other leaves None, that works out from the same values when it needs it.
@@ -118,7 +116,7 @@ class Conversion {
       if (IsRenamed(knob, to_.env) || RenameFor(knob, value, from_.config, to_.env).has_value()) continue;
       Move move{knob, knob, value, ""};
       NameValue(&move);
-      if (!Takes(knob, move.value)) {
+      if (!TakesWord(knob, move.value, to_.env)) {
         Add(&out_.dropped, knob, value, "",
             absl::StrCat("the default of ", TargetName(from_.env), ", which ", TargetName(to_.env), " does not take"));
         continue;
@@ -127,6 +125,31 @@ class Conversion {
       pinned_.push_back({knob, knob, move.value,
                          absl::StrCat("unset means ", Text(value), " in ", TargetName(from_.env), " and ",
                                       Text(runs_there.Get(knob)), " in ", TargetName(to_.env))});
+    }
+  }
+
+  // A default of the source that the target refuses beside what is written is not written.
+  void TakeBackRefusedPins() {
+    const auto errors = [this] {
+      std::vector<Finding> findings = Run(WriteForTarget(to_.config, to_.env), to_.env).findings;
+      const auto rest = [](const Finding& finding) { return finding.severity != Severity::kError; };
+      findings.erase(std::remove_if(findings.begin(), findings.end(), rest), findings.end());
+      return findings;
+    };
+    for (const Finding& error : errors()) {
+      const auto pin =
+          std::find_if(pinned_.begin(), pinned_.end(), [&](const Move& move) { return Sees(error, move); });
+      if (pin == pinned_.end()) continue;
+      const Config before = to_.config;
+      to_.config = Without(pin->target, to_.config);
+      const std::vector<Finding> left = errors();
+      if (std::any_of(left.begin(), left.end(), [&](const Finding& f) { return f.rule_id == error.rule_id; })) {
+        to_.config = before;
+        continue;
+      }
+      Add(&out_.dropped, pin->source, pin->value, "",
+          absl::StrCat("the default of ", TargetName(from_.env), "; ", TargetName(to_.env), ": ", error.needs));
+      pinned_.erase(pin);
     }
   }
 
@@ -157,6 +180,7 @@ class Conversion {
         if (without.argv == launch.argv && without.text == launch.text) lost_.insert(move.target);
       }
     }
+    for (const std::string& word : plain_words_) AppendWord(word, /*for_shell=*/false, &out_.launch);
   }
 
   // Says what became of each knob. One that the target has no way to write is dropped, unless it runs the value anyway.
@@ -209,6 +233,11 @@ class Conversion {
     return RenderDialect(OwnDialect(to_.env.target), {config, to_.env, to_.env.vars});
   }
 
+  static bool Sees(const Finding& finding, const Move& move) {
+    return std::any_of(finding.observed.begin(), finding.observed.end(),
+                       [&](const Observed& seen) { return seen.name == Name(move.target); });
+  }
+
   Config Without(Knob knob, Config config) const {
     config.Set(knob, DefaultsOf(to_.env).Get(knob), Origin::kDefault);
     return config;
@@ -252,14 +281,14 @@ class Conversion {
            });
   }
 
-  // Of paths, tokenizers and checkpoints no more is known than their words in one stack.
-  std::string WhyNoWord(Knob source) const {
-    if (from_.env.target == to_.env.target) return absl::StrCat(TargetName(to_.env), " has no such knob");
-    const bool rotary = from_.config.Get(Knob::position_embedding_type).text() != "learned_absolute";
-    if (source == Knob::max_position_embeddings && rotary) {
-      return absl::StrCat("rotary embeddings take any length, and ", TargetName(to_.env), " asks for none");
-    }
-    return absl::StrCat("no word of ", TargetName(to_.env), " is known for it here; write its counterpart yourself");
+  // What no rule looks at, and a container has in sections of its own.
+  bool CarryInPlainWords(const Move& move) {
+    if (from_.env.target == to_.env.target) return false;
+    ContainerWords words = WordsInContainer(move.target, move.value, to_.env);
+    if (words.words.empty()) return false;
+    Add(&out_.converted, move.source, move.value, words.name, move.why);
+    std::move(words.words.begin(), words.words.end(), std::back_inserter(plain_words_));
+    return true;
   }
 
   // The function that a container's launch starts from, which its own stack has too.
@@ -306,13 +335,6 @@ class Conversion {
     return !own.empty() && SetByStack(run, own, knob);
   }
 
-  // The target's parser knows the word, where it has a list of them.
-  bool Takes(Knob knob, const Value& value) const {
-    const internal::FlagRow* flag = FirstFlag(knob, to_.env.core_release);
-    if (StackOf(to_.env).container || flag == nullptr || *flag->choices == '\0' || !value.is_text()) return true;
-    const std::vector<absl::string_view> choices = absl::StrSplit(flag->choices, '|');
-    return std::find(choices.begin(), choices.end(), value.text()) != choices.end();
-  }
   static const Config& DefaultsOf(const Environment& env) {
     return DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
   }
@@ -329,46 +351,21 @@ class Conversion {
   std::set<Knob> seen_;
   std::vector<Move> moves_;
   std::vector<Move> pinned_;
+  std::vector<std::string> plain_words_;
   std::set<Knob> lost_;  // that the target has no way to write
 };
-
-void AskForAssumedNodes(const Environment& env, Launch* launch) {
-  const Nodes nodes = NodesOf(env);
-  launch->required_inputs.insert(
-      launch->required_inputs.begin(),
-      {"nodes", "how many nodes, and GPUs of each; the source does not say how they stand",
-       "nodes and GPUs of each, if other than written",
-       absl::StrCat("--nnodes ", nodes.count, " --nproc-per-node ", nodes.gpus), "nodes of eight GPUs"});
-}
-
-// The converted launch as a question of its own: the script, in which a person's part stands as a variable, and of a
-// container, whose script starts from a recipe that nobody knows here, the overrides. `open`: the model is the
-// recipe's.
-JudgeQuestion Converted(const ConvertQuestion& question, const Environment& to, const Launch& launch, bool open) {
-  JudgeQuestion converted = question.source;
-  converted.input = {};
-  converted.stated.clear();
-  converted.repair = false;
-  if (StackOf(to).container) {
-    converted.input.arguments = launch.argv;
-    converted.input.format = open ? "bridge-recipe" : "bridge-overrides";
-  } else {
-    converted.input.form = ConfigInput::Form::kFile;
-    converted.input.format = std::string(kShellFormat);
-    converted.input.text = launch.text;
-  }
-  converted.env = question.target;
-  converted.env.vars = to.vars;
-  converted.env.world_size = to.world_size;
-  return converted;
-}
 
 }  // namespace
 
 absl::StatusOr<ConvertedConfig> Convert(const ConvertQuestion& question) {
   absl::StatusOr<ReadConfig> read = Read(question.source);
   if (!read.ok()) return WithFieldsBelow("source", read.status());
-  const Reading reading = read->reading;
+  Reading reading = read->reading;
+  if (read->env.target != question.target.target) {
+    for (const PlainOverride& plain : ReadPlainOverrides(reading.args, read->env)) {
+      if (plain.knob.has_value()) reading.parsed.knobs.push_back(*plain.knob);
+    }
+  }
   Side from{read->env, ConfigOf(reading.parsed.knobs, read->env)};
   Side to{question.target, {}};
   to.env.vars = from.env.vars;
@@ -381,12 +378,14 @@ absl::StatusOr<ConvertedConfig> Convert(const ConvertQuestion& question) {
   Conversion conversion(std::move(from), std::move(to), reading.knowledge, &out);
   conversion.CarryOver(reading.parsed.knobs);
   conversion.PinDefaults();
+  conversion.TakeBackRefusedPins();
   conversion.SayPositions();
   conversion.Render();
+  KeepJobLines(question.source, &out.launch);
   if (nodes_assumed) AskForAssumedNodes(conversion.to().env, &out.launch);
   std::vector<ConvertedKnob> others = CarryOtherFlags(reading, conversion.from().env, conversion.to().env, &out.launch);
   const bool open = ModelLeftOpen(conversion.from().env, conversion.from().config, reading.knowledge);
-  const JudgeQuestion converted = Converted(question, conversion.to().env, out.launch, open);
+  const JudgeQuestion converted = ConvertedQuestion(question, conversion.to().env, out.launch, open);
   FLIGHTPLAN_ASSIGN_OR_RETURN(ReadConfig written, Read(converted));
   conversion.Report(Run(written.config, written.env).config);
   std::move(others.begin(), others.end(), std::back_inserter(out.dropped));

@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "resolver/normalize/request_bounds.h"
 #include "resolver/shell/slurm_job.h"
 #include "resolver/stacks/input_format.h"
+#include "resolver/stacks/required_inputs.h"
 
 namespace flightplan {
 namespace {
@@ -40,6 +46,25 @@ bool KeepNodes(const JudgeQuestion& source, const ReadConfig& read, Environment*
   if (to->gpus_per_node > 0 || !script) return false;
   to->gpus_per_node = kUsualNode;
   return true;
+}
+
+void KeepJobLines(const JudgeQuestion& source, Launch* launch) {
+  std::string head;
+  for (const absl::string_view line : absl::StrSplit(source.input.text, '\n')) {
+    const absl::string_view text = absl::StripAsciiWhitespace(line);
+    if (!text.empty() && text[0] != '#') break;
+    if (absl::StartsWith(text, "#SBATCH")) absl::StrAppend(&head, text, "\n");
+  }
+  if (!head.empty()) launch->text.insert(0, absl::StrCat("#!/bin/bash\n", head));
+}
+
+void AskForAssumedNodes(const Environment& env, Launch* launch) {
+  const Nodes nodes = NodesOf(env);
+  launch->required_inputs.insert(
+      launch->required_inputs.begin(),
+      {"nodes", "how many nodes, and GPUs of each; the source does not say how they stand",
+       "nodes and GPUs of each, if other than written",
+       absl::StrCat("--nnodes ", nodes.count, " --nproc-per-node ", nodes.gpus), "nodes of eight GPUs"});
 }
 
 }  // namespace flightplan

@@ -1,0 +1,143 @@
+// What a converted launch keeps of the words in which no rule looks, and what it says of those that it drops.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "tests/support/requests.h"
+
+namespace flightplan {
+namespace {
+
+using testing::FileOf;
+using testing::TestResolver;
+using testing::WordsOf;
+
+constexpr absl::string_view kModel =
+    "--num-layers 32 --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 "
+    "--micro-batch-size 1 --global-batch-size 64 --train-iters 100 --lr 1e-4 --bf16 --vocab-size 32000";
+
+v1::ConvertConfigResponse Converted(v1::ValidateConfigRequest source, const char* target) {
+  v1::ConvertConfigRequest request;
+  *request.mutable_source() = std::move(source);
+  request.mutable_target()->set_framework(target);
+  v1::ConvertConfigResponse answer;
+  const absl::Status status = TestResolver().ConvertConfig(request, &answer);
+  EXPECT_TRUE(status.ok()) << status;
+  return answer;
+}
+
+v1::ConvertConfigResponse ScriptTo(const char* target, absl::string_view words, absl::string_view head = "") {
+  return Converted(FileOf("megatron-lm", "pretrain.sh",
+                          absl::StrCat(head, "torchrun --nproc-per-node 8 pretrain_gpt.py ", kModel, " ", words, "\n")),
+                   target);
+}
+
+bool Writes(const v1::ConvertConfigResponse& answer, absl::string_view word) {
+  const auto& argv = answer.launch().argv();
+  return std::any_of(argv.begin(), argv.end(), [word](const std::string& arg) { return arg == word; });
+}
+
+std::set<std::string> Dropped(const v1::ConvertConfigResponse& answer) {
+  std::set<std::string> names;
+  for (const v1::ConvertedKnob& knob : answer.dropped()) names.insert(knob.source_spelling());
+  return names;
+}
+
+TEST(ConvertWords, KeepsDataTokenizerAndLogs) {
+  const v1::ConvertConfigResponse answer = ScriptTo(
+      "megatron-bridge",
+      "--data-path 0.5 /data/a 0.5 /data/b --split 99,1,0 --data-cache-path /cache --num-workers 4 "
+      "--no-create-attention-mask-in-dataloader --tokenizer-type HuggingFaceTokenizer --tokenizer-model org/model "
+      "--log-interval 1 --log-throughput --tensorboard-dir /tb --wandb-project p --wandb-exp-name e --wandb-save-dir "
+      "/w "
+      "--no-mmap-bin-files --eval-interval 100 --eval-iters 10");
+  for (const absl::string_view word :
+       {"dataset.data_path='0.5 /data/a 0.5 /data/b'", "dataset.split='99,1,0'", "dataset.path_to_cache=/cache",
+        "dataset.num_workers=4", "dataset.skip_getting_attention_mask_from_dataset=true",
+        "dataset.mmap_bin_files=false", "tokenizer.tokenizer_type=HuggingFaceTokenizer",
+        "tokenizer.tokenizer_model=org/model", "logger.log_interval=1", "logger.log_throughput=true",
+        "logger.tensorboard_dir=/tb", "logger.wandb_save_dir=/w", "validation.eval_interval=100",
+        "validation.eval_iters=10"}) {
+    EXPECT_TRUE(Writes(answer, word)) << word << " in " << answer.launch().text();
+  }
+  EXPECT_FALSE(absl::StrContains(answer.launch().text(), "train.eval_")) << answer.launch().text();
+  EXPECT_FALSE(absl::StrContains(answer.launch().text(), "dist.local_rank")) << answer.launch().text();
+  EXPECT_EQ(Dropped(answer), std::set<std::string>{"--max-position-embeddings"});
+}
+
+TEST(ConvertWords, CountsTheStagesOfLayersOnAStage) {
+  const absl::string_view pipeline = "--mock-data --tokenizer-type NullTokenizer --pipeline-model-parallel-size 4 ";
+  const v1::ConvertConfigResponse answer =
+      ScriptTo("megatron-bridge", absl::StrCat(pipeline, "--num-layers-per-virtual-pipeline-stage 4"));
+  EXPECT_TRUE(Writes(answer, "model.virtual_pipeline_model_parallel_size=2")) << answer.launch().text();
+  EXPECT_TRUE(absl::StrContains(answer.launch().text(), "--dataset mock")) << answer.launch().text();
+  const auto errors = std::count_if(answer.target_findings().begin(), answer.target_findings().end(),
+                                    [](const v1::Finding& f) { return f.severity() == v1::SEVERITY_ERROR; });
+  EXPECT_EQ(errors, 0) << answer.ShortDebugString();
+}
+
+// The shell has to work them out, in the new launch as in the old one.
+TEST(ConvertWords, KeepsPathsInVariables) {
+  const v1::ConvertConfigResponse answer =
+      ScriptTo("megatron-bridge", "--data-path $DATA --save \"$1\" --save-interval 5 --tokenizer-type NullTokenizer");
+  const std::string& text = answer.launch().text();
+  EXPECT_TRUE(absl::StrContains(text, "\"dataset.data_path=${DATA:?as in the script that was converted}\"")) << text;
+  EXPECT_TRUE(absl::StrContains(text, "\"checkpoint.save=$1\"")) << text;
+}
+
+TEST(ConvertWords, ThereAndBack) {
+  const v1::ConvertConfigResponse answer =
+      Converted(WordsOf("megatron-bridge",
+                        "model.num_layers=4 model.hidden_size=1024 model.num_attention_heads=16 logger.log_interval=7 "
+                        "dataset.path_to_cache=/cache dataset.skip_getting_attention_mask_from_dataset=true "
+                        "validation.eval_iters=3 logger.mlflow_tracking_uri=http://x dataset.own_field=1"),
+                "megatron-lm");
+  const std::string& text = answer.launch().text();
+  for (const absl::string_view words :
+       {"--log-interval 7", "--data-cache-path /cache", "--no-create-attention-mask-in-dataloader", "--eval-iters 3"}) {
+    EXPECT_TRUE(absl::StrContains(text, words)) << words << " in " << text;
+  }
+  const std::set<std::string> dropped = Dropped(answer);
+  EXPECT_EQ(dropped.count("logger.mlflow_tracking_uri"), 1U);
+  EXPECT_EQ(dropped.count("dataset.own_field"), 1U);
+  EXPECT_EQ(dropped.count("validation.eval_iters"), 0U);
+}
+
+TEST(ConvertWords, AnotherReleaseOfTheStackTakesThemAsTheyAre) {
+  v1::ConvertConfigRequest request;
+  *request.mutable_source() =
+      FileOf("megatron-bridge", "train.sh",
+             "torchrun --nproc-per-node 8 scripts/training/run_recipe.py --recipe qwen3_30b_a3b_pretrain_config "
+             "logger.log_interval=7 logger.own_field=1 checkpoint.save=$OUT validation.eval_micro_batch_size=1\n");
+  request.mutable_target()->set_framework("megatron-bridge");
+  v1::ConvertConfigResponse answer;
+  ASSERT_TRUE(TestResolver().ConvertConfig(request, &answer).ok());
+  const std::string& text = answer.launch().text();
+  for (const absl::string_view word : {"logger.log_interval=7", "logger.own_field=1", "\"checkpoint.save=$OUT\"",
+                                       "validation.eval_micro_batch_size=1"}) {
+    EXPECT_TRUE(absl::StrContains(text, word)) << word << " in " << text;
+  }
+  EXPECT_EQ(answer.dropped_size(), 0) << answer.ShortDebugString();
+}
+
+TEST(ConvertWords, KeepsTheLinesOfTheJob) {
+  const absl::string_view job = "#!/bin/bash\n#SBATCH --nodes=1\n# a remark\n#SBATCH --account=me\n";
+  const absl::string_view words = "--mock-data --tokenizer-type NullTokenizer --eval-interval 5 --eval-iters 1";
+  for (const char* target : {"slime", "megatron-bridge", "loongforge"}) {
+    const v1::ConvertConfigResponse answer = ScriptTo(target, words, job);
+    EXPECT_TRUE(absl::StartsWith(answer.launch().text(), "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --account=me\n"))
+        << answer.launch().text();
+  }
+  // What slime evaluates are answers to prompts.
+  const v1::ConvertConfigResponse slime = ScriptTo("slime", words, job);
+  EXPECT_FALSE(absl::StrContains(slime.launch().text(), "--eval-interval")) << slime.launch().text();
+  EXPECT_EQ(Dropped(slime).count("--eval-interval"), 1U);
+}
+
+}  // namespace
+}  // namespace flightplan

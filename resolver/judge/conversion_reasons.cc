@@ -1,0 +1,40 @@
+#include "resolver/judge/conversion_reasons.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "resolver/catalog/spellings.h"
+#include "resolver/plan/stack.h"
+
+namespace flightplan {
+
+bool SaidByOwnWords(Knob knob, const Environment& env) {
+  return StackOf(env).hf_models && (knob == Knob::seq_length || knob == Knob::global_batch_size);
+}
+
+bool MeansAnother(Knob knob, const Environment& from, const Environment& to) {
+  const auto rollouts = [](const Stack& stack) { return stack.packs && stack.command_line; };
+  return knob == Knob::eval_interval && rollouts(StackOf(to)) && !rollouts(StackOf(from));
+}
+
+bool IsOfProcess(Knob knob) { return knob == Knob::local_rank; }
+
+bool TakesWord(Knob knob, const Value& value, const Environment& env) {
+  const internal::FlagRow* flag = FirstFlag(knob, env.core_release);
+  if (StackOf(env).container || flag == nullptr || *flag->choices == '\0' || !value.is_text()) return true;
+  const std::vector<absl::string_view> choices = absl::StrSplit(flag->choices, '|');
+  return std::find(choices.begin(), choices.end(), value.text()) != choices.end();
+}
+
+std::string WhyNoWord(Knob source, const Config& config, const Environment& from, const Environment& to) {
+  if (from.target == to.target) return absl::StrCat(TargetName(to), " has no such knob");
+  const bool rotary = config.Get(Knob::position_embedding_type).text() != "learned_absolute";
+  if (source == Knob::max_position_embeddings && rotary) {
+    return absl::StrCat("rotary embeddings take any length, and ", TargetName(to), " asks for none");
+  }
+  return absl::StrCat("no word of ", TargetName(to), " is known for it here; write its counterpart yourself");
+}
+
+}  // namespace flightplan

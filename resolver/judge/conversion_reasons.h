@@ -1,0 +1,27 @@
+// Why a knob of one stack is not written for another as it stands.
+#pragma once
+
+#include <string>
+
+#include "resolver/plan/config.h"
+#include "resolver/plan/environment.h"
+
+namespace flightplan {
+
+// What a stack that starts from a Hugging Face model has no knob for, and says by words of its own:
+// data.max_prompt_length and its like.
+bool SaidByOwnWords(Knob knob, const Environment& env);
+
+// Where rollouts are trained on, the word asks for prompts that are answered, and not for a part of the data.
+bool MeansAnother(Knob knob, const Environment& from, const Environment& to);
+
+// The launcher tells each process.
+bool IsOfProcess(Knob knob);
+
+// The parser knows the word, where it has a list of them.
+bool TakesWord(Knob knob, const Value& value, const Environment& env);
+
+// A sentence. `config`: what the source says.
+std::string WhyNoWord(Knob source, const Config& config, const Environment& from, const Environment& to);
+
+}  // namespace flightplan
