@@ -96,7 +96,11 @@ std::string ValueText(const v1::KnobValue& value) {
 
 std::string FixText(const v1::Fix& fix, const Spelling& spelling) {
   std::vector<std::string> parts;
-  for (const v1::KnobSetting& knob : fix.knobs()) parts.push_back(spelling.knob(knob.name(), knob.value()));
+  for (const v1::KnobSetting& knob : fix.knobs()) {
+    std::string part = spelling.knob(knob.name(), knob.value());
+    // Two knobs may have one word, as a field of Bridge's comm_overlap and the one that it is copied over.
+    if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(std::move(part));
+  }
   for (const auto& [name, value] : std::map<std::string, std::string>(fix.env().begin(), fix.env().end())) {
     parts.push_back(absl::StrCat(spelling.variable, name, "=", value));
   }

@@ -42,6 +42,27 @@ TEST(FixText, QuotesWhatAShellWouldTakeForItself) {
   EXPECT_EQ(FixText(fix, TargetSpelling({}, "megatron-lm main")), "--pipeline-model-parallel-layout 'Et|tL'");
 }
 
+// The field of comm_overlap is copied over the model's, whose word is the same.
+TEST(FixText, SaysAWordOfTwoKnobsOnce) {
+  v1::Fix fix;
+  for (const char* knob : {"overlap_p2p_comm", "comm_overlap.overlap_p2p_comm"}) {
+    v1::KnobSetting* const setting = fix.add_knobs();
+    setting->set_name(knob);
+    setting->mutable_value()->set_bool_value(false);
+  }
+  const std::string once = "comm_overlap.overlap_p2p_comm=false";
+  const Entries config = [] {
+    Entries entries;
+    for (const char* knob : {"overlap_p2p_comm", "comm_overlap.overlap_p2p_comm"}) {
+      v1::ConfigEntry* const entry = entries.Add();
+      entry->set_name(knob);
+      entry->set_spelling("comm_overlap.overlap_p2p_comm");
+    }
+    return entries;
+  }();
+  EXPECT_EQ(FixText(fix, TargetSpelling(config, "megatron-bridge main")), once);
+}
+
 TEST(FixText, OverrulesTheRecipesValueWithNull) {
   v1::Fix fix;
   for (const char* knob : {"recompute_method", "recompute_num_layers"}) fix.add_knobs()->set_name(knob);
