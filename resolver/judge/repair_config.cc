@@ -1,6 +1,7 @@
 #include "resolver/judge/repair_config.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -69,8 +70,12 @@ Patch Edit(const ReadConfig& written, const Patch& patch, ConfigInput* input) {
   return patch;
 }
 
-// Launches of the script that differ from each other and from the one that is read.
-size_t Others(const ReadConfig& read) { return read.script == nullptr ? 0 : read.script->others.size(); }
+// Other rounds of the command that is read: launches that differ from each other and from this one.
+std::ptrdiff_t Others(const ReadConfig& read) {
+  if (read.script == nullptr) return 0;
+  const auto same = [&](const LaunchCommand& other) { return other.at.line == read.script->at.line; };
+  return std::count_if(read.script->others.begin(), read.script->others.end(), same);
+}
 
 // Whether the edited input says what the patch says and, beside it, what it said before: that a round of a loop becomes
 // what another one is was not meant.

@@ -72,13 +72,13 @@ class Batch(unittest.TestCase):
 
     def test_each_launch_of_a_script_is_judged(self):
         self.write("warm_up.sh", script(3) + script(2, head=""))
-        self.write("sweep.sh", "for tp in 1 2 3 4; do\n" + script("$tp") + "done\n")
+        self.write("sweep.sh", "for tp in 1 3 4; do\n" + script("$tp") + "done\n")
         self.write("good.sh", script(1) + script(2, head=""))
         rows = self.verdicts(".", code=1)
         self.assertEqual({path: row["verdict"] for path, row in rows.items()},
                          {"./warm_up.sh": "refused", "./sweep.sh": "refused", "./good.sh": "allowed"})
         for name, other in (("warm_up.sh", "launch 2 of 2, line 4 (--tensor-model-parallel-size 2): accepted"),
-                            ("sweep.sh", "launches 1, 2, 4 of 4, line 4 (")):
+                            ("sweep.sh", "launches 1, 3 of 3, line 4 (")):
             one = subprocess.run([FLIGHTPLAN, "validate", name], cwd=self.root, capture_output=True, text=True, timeout=60,
                                  env={**os.environ, "COLUMNS": "400"}, check=False)
             self.assertEqual(one.returncode, 1, one.stderr)
