@@ -32,7 +32,7 @@ std::optional<Word> WordOf(Knob knob) {
   static constexpr absl::string_view kPlain[] = {"dataset",    "tokenizer",  "logger",
                                                  "validation", "checkpoint", "scheduler"};
   const bool plain = std::find(std::begin(kPlain), std::end(kPlain), section) != std::end(kPlain);
-  return plain || absl::StartsWith(word.name, "--") ? std::optional(word) : std::nullopt;
+  return plain ? std::optional(word) : std::nullopt;
 }
 
 // Of several paths with their weights Bridge takes one text, as the command line has it
@@ -67,12 +67,6 @@ bool IsMovedInContainer(Knob knob, const Environment& to) {
 ContainerWords WordsInContainer(Knob knob, const Value& value, const Environment& to) {
   const std::optional<Word> word = StackOf(to).container ? WordOf(knob) : std::nullopt;
   if (!word.has_value()) return {};
-  if (absl::StartsWith(word->name, "--")) {  // a switch that a flag of the script's says
-    if (!value.truthy()) return {};
-    return {std::string(word->name),
-            {std::string(word->name.substr(0, word->name.find(' '))),
-             std::string(word->name.substr(word->name.find(' ') + 1))}};
-  }
   const Value written = word->opposite ? Value(!value.truthy()) : TakesOneText(knob) ? AsText(value) : value;
   return {std::string(word->name), {absl::StrCat(word->name, "=", WriteHydraValue(written))}};
 }
@@ -83,7 +77,7 @@ ContainerWords WordsInContainer(Knob knob, const Argument& value, const Environm
   const bool path = Row(knob).type == ValueType::kString && Row(knob).choices[0] == '\0';
   const std::string field = absl::StrCat(BridgeSectionOf(knob), ".", FieldNameOf(knob));
   if (!word.has_value() && path && !BridgeSectionOf(knob).empty()) word = Word{field};
-  if (!word.has_value() || absl::StartsWith(word->name, "--")) return {};
+  if (!word.has_value()) return {};
   return {std::string(word->name), {absl::StrCat(word->name, "=", value.text)}};
 }
 

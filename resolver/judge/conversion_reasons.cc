@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "resolver/catalog/spellings.h"
@@ -30,6 +31,10 @@ bool TakesWord(Knob knob, const Value& value, const Environment& env) {
 
 std::string WhyNoWord(Knob source, const Config& config, const Environment& from, const Environment& to) {
   if (from.target == to.target) return absl::StrCat(TargetName(to), " has no such knob");
+  if (const absl::string_view flag = WordFor(source, kBridgeOverride);
+      StackOf(to).container && absl::StartsWith(flag, "--")) {
+    return absl::StrCat("run_recipe.py takes ", flag, " in front of the overrides");
+  }
   const bool rotary = config.Get(Knob::position_embedding_type).text() != "learned_absolute";
   if (source == Knob::max_position_embeddings && rotary) {
     return absl::StrCat("rotary embeddings take any length, and ", TargetName(to), " asks for none");

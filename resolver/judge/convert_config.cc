@@ -101,8 +101,8 @@ class Conversion {
     for (int i = 0; i < kKnobCount; ++i) {
       const Knob knob = static_cast<Knob>(i);
       if (IsOfAnotherModel(knob, runs_here, /*dense=*/!open && IsDense(runs_here) && IsDense(runs_there))) continue;
-      if (IsOfProcess(knob) || IsMovedInContainer(knob, to_.env) || CanonicalKnob(knob) != knob ||
-          seen_.count(knob) > 0 || !Has(to_, knob) || to_.config.Given(knob))
+      if (IsOfProcess(knob) || MeansAnother(knob, from_.env, to_.env) || IsMovedInContainer(knob, to_.env) ||
+          CanonicalKnob(knob) != knob || seen_.count(knob) > 0 || !Has(to_, knob) || to_.config.Given(knob))
         continue;
       if (source_defaults.origin(knob) == Origin::kAbsent || LeftOpen(knob, from_.env, from_.config, known_)) continue;
       const Value& value = runs_here.Get(knob);

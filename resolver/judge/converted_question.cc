@@ -1,6 +1,5 @@
 #include "resolver/judge/converted_question.h"
 
-#include <cstddef>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -16,13 +15,9 @@ JudgeQuestion ConvertedQuestion(const ConvertQuestion& question, const Environme
   converted.stated.clear();
   converted.repair = false;
   if (StackOf(to).container) {
-    // Overrides alone; a flag of the script that takes them (--dataset mock) sets no field that is judged.
-    for (size_t i = 0; i < launch.argv.size(); ++i) {
-      if (open || !absl::StartsWith(launch.argv[i], "--")) {
-        converted.input.arguments.push_back(launch.argv[i]);
-      } else {
-        ++i;
-      }
+    // What the shell has to work out says nothing that can be judged.
+    for (const std::string& word : launch.argv) {
+      if (!absl::StrContains(word, '$')) converted.input.arguments.push_back(word);
     }
     converted.input.format = open ? "bridge-recipe" : "bridge-overrides";
   } else {

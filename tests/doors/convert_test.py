@@ -191,7 +191,8 @@ class Convert(unittest.TestCase):
             self.assertIn("export CUDA_DEVICE_MAX_CONNECTIONS=1", same.stdout)
             other = self.run_convert(str(path), "--to", "megatron-bridge", "--format", "json")
             reasons = {k["source_spelling"]: k["reason"] for k in json.loads(other.stdout)["dropped"]}
-            self.assertIn("cannot be read", reasons["--save"])
+            self.assertIn("cannot be read", reasons["--lr-decay-iters"])
+            self.assertIn('"checkpoint.save=$CHECKPOINTS/$(date)"', json.loads(other.stdout)["launch"]["text"])
             self.assertIn("of megatron-lm main's own", reasons["--my-own-flag"])
 
     def test_loongforge(self):
