@@ -71,6 +71,17 @@ std::optional<RenamedKnob> SmCount(K knob, const Value& value, const Config& con
   return std::nullopt;
 }
 
+// A container's scheduler has both ends of the weight decay and writes them over the optimizer's. A command line has
+// one word for a decay that stays as it is, and refuses the ends beside it.
+std::optional<RenamedKnob> ConstantDecay(K knob, const Config& config, const Environment& env) {
+  if (knob != K::weight_decay && knob != K::start_weight_decay && knob != K::end_weight_decay) return std::nullopt;
+  const Value& start = config.Get(K::start_weight_decay);
+  const bool stays = !start.is_none() && start == config.Get(K::end_weight_decay) &&
+                     config.Get(K::weight_decay_incr_style).text() == "constant";
+  if (StackOf(env).container || !stays) return std::nullopt;
+  return RenamedKnob{K::weight_decay, start, "one word for a weight decay that stays as it is: the scheduler's"};
+}
+
 }  // namespace
 
 std::optional<RenamedKnob> RenameFor(Knob knob, const Value& value, const Config& config, const Environment& env) {
@@ -81,6 +92,7 @@ std::optional<RenamedKnob> RenameFor(Knob knob, const Value& value, const Config
   if (knob == K::moe_enable_deepep && value.truthy() && env.core_release >= kFlexBackend) {
     return RenamedKnob{K::moe_flex_dispatcher_backend, Value("deepep"), "a backend by name since Megatron-Core 0.16"};
   }
+  if (std::optional<RenamedKnob> decay = ConstantDecay(knob, config, env); decay.has_value()) return decay;
   return SmCount(knob, value, config, env);
 }
 

@@ -51,6 +51,20 @@ class Convert(unittest.TestCase):
             self.assertEqual(self.pairs(answer["launch"]["argv"])["--exit-signal"], name)
             self.assertFalse([f for f in answer["target_findings"] if "exit-signal" in f["seen"]])
 
+    def test_the_weight_decay_is_the_one_that_is_trained_with(self):
+        """A container's scheduler writes its own over the optimizer's; a command line's takes the optimizer's."""
+        answer = self.answer("megatron-lm", "megatron-bridge", [*ARGS, "--weight-decay", "0.1"])
+        self.assertLessEqual({"scheduler.start_weight_decay=0.1", "scheduler.end_weight_decay=0.1"}, set(answer["launch"]["argv"]))
+        ends = ["scheduler.start_weight_decay=0.05", "scheduler.end_weight_decay=0.05"]
+        answer = self.answer("megatron-bridge", "megatron-lm", ["optimizer.weight_decay=0.1", *ends])
+        pairs = self.pairs(answer["launch"]["argv"])
+        self.assertEqual(pairs["--weight-decay"], "0.05")
+        self.assertFalse({"--start-weight-decay", "--end-weight-decay"} & set(pairs))
+        growing = ["scheduler.start_weight_decay=0.05", "scheduler.end_weight_decay=0.1", "scheduler.weight_decay_incr_style=linear"]
+        pairs = self.pairs(self.answer("megatron-bridge", "megatron-lm", growing)["launch"]["argv"])
+        self.assertEqual([pairs[f] for f in ("--start-weight-decay", "--end-weight-decay", "--weight-decay-incr-style")],
+                         ["0.05", "0.1", "linear"])
+
     def script(self, text, target):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "pretrain.sh")
