@@ -157,7 +157,7 @@ const Rule kRules[] = {
      .area = "checkpoint",
      .at = At(kCheckpoint, 606),
      .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:606",
-     .bridge = {.since = kMain},
+     .bridge = {.since = 6},
      .reads = {K::also_save_hf_checkpoint, K::ckpt_format, K::non_persistent_ckpt_type},
      .when =
          [](F f) {
@@ -178,7 +178,6 @@ const Rule kRules[] = {
      .area = "checkpoint",
      .at = At(kCheckpoint, 626),
      .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:626",
-     .bridge = {.since = kMain},
      .reads = {K::dist_ckpt_optim_fully_reshardable, K::distrib_optim_fully_reshardable_mem_efficient},
      .when =
          [](F f) {
@@ -202,9 +201,19 @@ const Rule kRules[] = {
      .area = "checkpoint",
      .at = At(1537),
      .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1537",
+     .bridge = {.since = 5},
      .reads = {K::async_save, K::ckpt_format},
      .when = [](F f) { return f.on(K::async_save) && !SavesSharded(f); },
      .needs = "only the formats torch_dist and fsdp_dtensor are saved in the background",
+     .fixes = {{{K::async_save, false}}, {{K::ckpt_format, "torch_dist"}}}},
+    {.id = "bridge-ckpt.async-format",
+     .area = "checkpoint",
+     .at = At(1537),
+     .source = "Megatron-Bridge 0.4.2:src/megatron/bridge/training/config.py:1158",
+     .bridge = {.until = 4},
+     .reads = {K::async_save, K::ckpt_format},
+     .when = [](F f) { return f.on(K::async_save) && !f.is(K::ckpt_format, "torch_dist"); },
+     .needs = "only the format torch_dist is saved in the background",
      .fixes = {{{K::async_save, false}}, {{K::ckpt_format, "torch_dist"}}}},
     {.id = "bridge-peft.pretrained-checkpoint",
      .area = "checkpoint",
@@ -228,7 +237,7 @@ const Rule kRules[] = {
      .area = "schedule",
      .at = At(1769),
      .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1768",
-     .bridge = {.since = kMain},
+     .bridge = {.since = 6},
      .reads = {K::scheduler_max_steps, K::train_iters, K::train_samples},
      .when =
          [](F f) {
@@ -250,7 +259,6 @@ const Rule kRules[] = {
      .kind = Kind::kInfo,
      .at = At(1797),
      .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1792",
-     .bridge = {.since = kMain},
      .reads = {K::lr_warmup_iters, K::lr_warmup_fraction, K::lr_decay_iters, K::scheduler_max_steps, K::train_iters,
                K::train_samples},
      .when = [](F f) { return DecayIterations(f) > 0 && WarmupIterations(f) >= DecayIterations(f); },

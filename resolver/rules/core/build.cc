@@ -255,7 +255,7 @@ const Rule kRules[] = {
      .area = "router",
      .at = {Phase::kBuild, 227},
      .source = "Megatron-LM:megatron/core/transformer/moe/router.py:227",
-     .core = {.since = kMain},
+     .core = {.since = 19},
      .reads = {K::moe_router_load_balancing_type, K::moe_aux_loss_coeff},
      .when =
          [](F f) {
@@ -288,7 +288,7 @@ const Rule kRules[] = {
      .area = "router",
      .at = {Phase::kBuild, 327},
      .source = "Megatron-LM:megatron/core/transformer/moe/router.py:327",
-     .core = {.since = kMain},
+     .core = {.since = 19},
      .reads = {K::moe_router_load_balancing_type, K::moe_router_fusion, K::moe_router_num_groups},
      .when =
          [](F f) {
