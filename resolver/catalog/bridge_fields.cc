@@ -98,6 +98,14 @@ absl::string_view BridgeSectionName(Section section) {
       return "profiling";
     case Section::kLogger:
       return "logger";
+    case Section::kTokenizer:
+      return "tokenizer";
+    case Section::kFt:
+      return "ft";
+    case Section::kNvrxStraggler:
+      return "nvrx_straggler";
+    case Section::kInprocessRestart:
+      return "inprocess_restart";
     case Section::kArgs:
     case Section::kLaunch:
       break;

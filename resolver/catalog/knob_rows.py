@@ -13,7 +13,8 @@ TYPES = {
 }
 CLASSES = {"convergence": "kConvergence", "execution": "kExecution", "benchmark_only": "kBenchmarkOnly"}
 SECTIONS = ["model", "ddp", "optimizer", "train", "dist", "rng", "rerun", "mixed_precision", "comm_overlap", "dataset",
-            "peft", "scheduler", "checkpoint", "profiling", "logger", "args", "launch"]
+            "peft", "scheduler", "checkpoint", "profiling", "logger", "tokenizer", "ft", "nvrx_straggler",
+            "inprocess_restart", "args", "launch"]
 FORMS = {"value": "kValue", "list": "kList", "list0": "kListOrEmpty", "list3": "kListOfThree",
          "switch_on": "kSwitchOn", "switch_off": "kSwitchOff", "switch_pair": "kSwitchPair"}
 FLAG_TYPES = {**TYPES, "tuple": "kTuple"}

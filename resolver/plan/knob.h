@@ -28,6 +28,10 @@ enum class Section {
   kCheckpoint,
   kProfiling,
   kLogger,
+  kTokenizer,
+  kFt,
+  kNvrxStraggler,
+  kInprocessRestart,
   kArgs,
   kLaunch
 };

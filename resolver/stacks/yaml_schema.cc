@@ -103,8 +103,7 @@ std::string BridgeYamlSchema() {
                                .with_flags = false};
   Members sections;
   for (absl::string_view section : OverrideReader::Sections()) sections.Add(section, BridgeSection(section, format));
-  sections.Add("env_vars",
-               R"({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean", "null"]}})");
+  sections.Add("env_vars", R"({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}})");
   // A switch is Python's truth of a number, too: recipes set manual_gc_eval to 100.
   const Members definitions =
       KnobDefinitions(R"({"type": "object", "required": ["_target_"]})", /*numbers_are_switches=*/true);

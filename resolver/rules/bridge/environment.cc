@@ -21,6 +21,14 @@ bool WantsManyQueues(F f) {
 }
 
 const Rule kRules[] = {
+    // The reader finds it: what was written is none of the values that a rule sees.
+    {.id = "env.vars-scalar",
+     .area = "env",
+     .at = {Phase::kEnvVars, 1988},
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1988",
+     .bridge = {.since = 6},
+     .when = FoundByReader,
+     .needs = "a variable's value is text, a number or a switch; a variable that shall stay unset is left out"},
     {.id = "env.vars-setdefault",
      .area = "env",
      .kind = Kind::kChange,

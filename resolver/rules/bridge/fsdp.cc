@@ -99,6 +99,15 @@ const Rule kRules[] = {
            e.Set(K::reuse_grad_buf_for_mxfp8_param_ag, false);
            e.Set(K::optimizer_reuse_grad_buf_for_mxfp8_param_ag, false);
          }},
+    {.id = "fsdp1.checkpoint-format",
+     .area = "checkpoint",
+     .at = At(1107),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1107",
+     .reads = {K::use_megatron_fsdp, K::save, K::load, K::ckpt_format},
+     .when = [](F f) { return V1(f) && (f.set(K::save) || f.set(K::load)) && !f.is(K::ckpt_format, "fsdp_dtensor"); },
+     .needs = "Megatron-FSDP saves and loads checkpoints in its own format: checkpoint.ckpt_format=fsdp_dtensor",
+     .fixes = {{{K::ckpt_format, "fsdp_dtensor"}},
+               {{K::use_megatron_fsdp, false}, {K::dist_use_megatron_fsdp, false}}}},
     {.id = "fsdp1.cuda-max-connections",
      .area = "env",
      .at = At(1110),

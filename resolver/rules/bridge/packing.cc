@@ -1,5 +1,7 @@
 // ConfigContainer.validate: packed sequences and the datasets that bring them.
 // Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/training/config.py.
+#include <vector>
+
 #include "absl/strings/string_view.h"
 #include "resolver/rules/bridge/graph_modules_util.h"
 #include "resolver/rules/rule.h"
@@ -26,6 +28,12 @@ bool CapturesRouter(F f) {
 }
 bool NativeEnergonPacking(F f) { return f.is(K::dataset_kind, "energon") && f.set(K::dataset_packing_buffer_size); }
 
+// An Energon dataset whose own size of a micro batch is not that of `knob`.
+bool EnergonWithOtherBatch(F f, K knob) {
+  return f.is(K::dataset_kind, "energon") && f.set(K::dataset_micro_batch_size) && f.set(knob) &&
+         f.num(K::dataset_micro_batch_size) != f.num(knob);
+}
+
 constexpr absl::string_view kPacksMany =
     "packing within the batch joins the sequences of a micro batch, so it needs more than one of them";
 
@@ -40,6 +48,19 @@ const Rule kRules[] = {
      .when = [](F f) { return f.set(K::num_epochs) && f.given(K::dataset_kind) && !f.is(K::dataset_kind, "sft"); },
      .needs = "epochs are counted on a GPTSFTDatasetConfig only, whose size is known; others train by train_iters",
      .fixes = {{{K::num_epochs, kUnset}}, {{K::dataset_kind, "sft"}}}},
+    {.id = "dataset.epochs-by-batches",
+     .area = "dataset",
+     .at = Early(1267),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1266",
+     .bridge = {.since = 6},
+     .reads = {K::num_epochs, K::dataset_dataloader_type},
+     .when =
+         [](F f) {
+           return f.set(K::num_epochs) && f.given(K::dataset_dataloader_type) &&
+                  !f.is(K::dataset_dataloader_type, "batch");
+         },
+     .needs = "epochs are counted with the loader of whole batches, the default of that dataset: dataloader_type=batch",
+     .fixes = {{{K::dataset_dataloader_type, "batch"}}, {{K::num_epochs, kUnset}}}},
     {.id = "dataset.packing-one-kind",
      .area = "dataset",
      .at = Early(1277),
@@ -49,6 +70,28 @@ const Rule kRules[] = {
      .when = [](F f) { return f.on(K::dataset_enable_offline_packing) && f.on(K::dataset_enable_in_batch_packing); },
      .needs = "sequences are packed either ahead of time or within the batch",
      .fixes = {{{K::dataset_enable_in_batch_packing, false}}}},
+    {.id = "offline-packing.switch-and-specs",
+     .area = "dataset",
+     .at = Early(1279),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1280",
+     .bridge = {.since = 6},
+     .reads = {K::dataset_enable_offline_packing, K::dataset_offline_packing_specs},
+     // Each by the caller's own word: what a recipe has beside the other is not known.
+     .when =
+         [](F f) {
+           const bool both = f.given(K::dataset_enable_offline_packing) && f.given(K::dataset_offline_packing_specs);
+           return both && OfflinePacking(f) != f.on(K::dataset_enable_offline_packing);
+         },
+     .needs = "data that is packed ahead of time is switched on and described: enable_offline_packing=true with "
+              "offline_packing_specs, or false with none",
+     .fix =
+         [](F f) {
+           Patch off = {Assign(K::dataset_enable_offline_packing, false),
+                        Assign(K::dataset_offline_packing_specs, false)};
+           std::vector<Patch> patches = {off};
+           if (OfflinePacking(f)) patches.insert(patches.begin(), {Assign(K::dataset_enable_offline_packing, true)});
+           return patches;
+         }},
     {.id = "offline-packing.cu-seqlens-need-pad",
      .area = "dataset",
      .at = Early(1290),
@@ -85,6 +128,16 @@ const Rule kRules[] = {
      .needs = "packed attention inside a CUDA graph needs sequence boundaries of a fixed shape",
      .fixes = {{{K::dataset_offline_packing_specs_pad_cu_seqlens, true}, {K::dataset_pad_to_max_length, true}},
                {{K::cuda_graph_impl, "none"}}}},
+    {.id = "energon.micro-batch-same",
+     .area = "dataset",
+     .at = Early(1321),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1319",
+     .bridge = {.since = 6},
+     .reads = {K::dataset_kind, K::dataset_micro_batch_size, K::micro_batch_size},
+     .when = [](F f) { return EnergonWithOtherBatch(f, K::micro_batch_size); },
+     .needs = "an Energon dataset makes micro batches of the size that is trained: dataset.micro_batch_size as "
+              "train.micro_batch_size",
+     .fix = [](F f) { return std::vector<Patch>{{Assign(K::dataset_micro_batch_size, f.num(K::micro_batch_size))}}; }},
     {.id = "energon-packing.micro-batch-one",
      .area = "dataset",
      .at = Early(1329),
@@ -135,6 +188,41 @@ const Rule kRules[] = {
      .when = [](F f) { return NativeEnergonPacking(f) && f.num(K::pipeline_model_parallel_size) > 1; },
      .needs = "native Energon packing runs without pipeline parallelism",
      .fixes = {{{K::dataset_packing_buffer_size, kUnset}}}},
+    {.id = "energon.validation-batch-same",
+     .area = "dataset",
+     .at = Late(1444),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1446",
+     .bridge = {.since = 6},
+     .reads = {K::dataset_kind, K::dataset_micro_batch_size, K::dataset_do_validation, K::eval_micro_batch_size},
+     .when =
+         [](F f) {
+           const bool validates = f.none(K::dataset_do_validation) || f.on(K::dataset_do_validation);
+           return validates && EnergonWithOtherBatch(f, K::eval_micro_batch_size);
+         },
+     .needs = "an Energon dataset makes validation's micro batches, too: validation.eval_micro_batch_size as "
+              "dataset.micro_batch_size, or unset",
+     .fixes = {{{K::eval_micro_batch_size, kUnset}}}},
+    {.id = "offline-packing.size-positive",
+     .area = "dataset",
+     .at = Late(1602),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1602",
+     .bridge = {.since = 6},
+     .reads = {K::dataset_enable_offline_packing, K::dataset_offline_packing_specs_packed_sequence_size, K::seq_length},
+     .when =
+         [](F f) {
+           const K size = K::dataset_offline_packing_specs_packed_sequence_size;
+           return f.on(K::dataset_enable_offline_packing) && f.given(size) && f.num(size) <= 0;
+         },
+     .needs = "a packed sequence has a length above 0: dataset.offline_packing_specs.packed_sequence_size",
+     .fix =
+         [](F f) {
+           std::vector<Patch> patches;
+           const int64_t length = f.num(K::seq_length);
+           if (length > 0) {
+             patches.push_back({Assign(K::dataset_offline_packing_specs_packed_sequence_size, length)});
+           }
+           return patches;
+         }},
     {.id = "offline-packing.micro-batch-one",
      .area = "dataset",
      .at = Late(1606),

@@ -43,10 +43,29 @@ double WarmupIterations(F f) {
   return f.set(K::lr_warmup_fraction) ? f.real(K::lr_warmup_fraction) * DecayIterations(f) : f.real(K::lr_warmup_iters);
 }
 
+// What the learning rate falls over, in the training's own unit: its own length, else the training's. A number of
+// steps for all (scheduler.max_steps) has a rule of its own, and so have the samples of a training.
+K DecayKnob(F f) { return BySamples(f) ? K::lr_decay_samples : K::lr_decay_iters; }
+bool NeverFalls(F f) {
+  if (f.set(K::scheduler_max_steps)) return false;
+  if (f.set(DecayKnob(f))) return f.num(DecayKnob(f)) <= 0;
+  return !BySamples(f) && f.set(K::train_iters) && f.num(K::train_iters) <= 0;
+}
+// Validation that follows the batch of training says so first.
+bool FollowedByValidation(F f) { return f.bridge(5) && f.none(K::eval_global_batch_size); }
+
 Patch NoIterations(F) { return {Assign(K::lr_decay_iters, Value()), Assign(K::lr_warmup_iters, 0)}; }
 Patch NoSamples(F) { return {Assign(K::lr_decay_samples, Value()), Assign(K::lr_warmup_samples, 0)}; }
 
 const Rule kRules[] = {
+    {.id = "bridge-train.some-length",
+     .area = "schedule",
+     .at = At(kTrain, 480),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:480",
+     .reads = {K::train_iters, K::train_samples, K::num_epochs},
+     // A recipe has a length; this one was taken away.
+     .when = [](F f) { return f.given(K::train_iters) && f.none(K::train_iters) && !BySamples(f) && !ByEpochs(f); },
+     .needs = "a training has a length: train.train_iters, or train.train_samples in its place"},
     {.id = "bridge-train.one-length",
      .area = "schedule",
      .at = At(kTrain, 481),
@@ -64,6 +83,24 @@ const Rule kRules[] = {
      .when = [](F f) { return ByEpochs(f) && (f.set(K::train_iters) || BySamples(f)); },
      .needs = "epochs say the training's length: beside num_epochs the iterations that a recipe has are null",
      .fixes = {{{K::train_iters, kUnset}, {K::train_samples, kUnset}}, {{K::num_epochs, kUnset}}}},
+    {.id = "bridge-train.length-positive",
+     .area = "schedule",
+     .at = At(kTrain, 483),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:487",
+     .reads = {K::train_samples, K::num_epochs},
+     .when =
+         [](F f) {
+           return (BySamples(f) && f.num(K::train_samples) <= 0) || (ByEpochs(f) && f.real(K::num_epochs) <= 0);
+         },
+     .needs = "a training has one sample at least, and some of an epoch"},
+    {.id = "bridge-train.batch-said",
+     .area = "batch",
+     .at = At(kTrain, 491),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:491",
+     .reads = {K::global_batch_size, K::eval_global_batch_size},
+     .when =
+         [](F f) { return f.given(K::global_batch_size) && f.none(K::global_batch_size) && !FollowedByValidation(f); },
+     .needs = "train.global_batch_size is a number: lengths and schedules are counted in it"},
     {.id = "bridge-train.ramp-by-iterations",
      .area = "batch",
      .at = At(kTrain, 488),
@@ -252,6 +289,22 @@ const Rule kRules[] = {
            std::vector<Patch> patches = {{Assign(K::scheduler_max_steps, Value())}};
            const bool iterations = !BySamples(f) && f.set(K::train_iters) && f.num(K::train_iters) > 0;
            if (iterations) patches.push_back({Assign(K::scheduler_max_steps, f.num(K::train_iters))});
+           return patches;
+         }},
+    {.id = "bridge-schedule.decay-positive",
+     .area = "schedule",
+     .at = At(1794),
+     .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:1793",
+     .reads = {K::train_iters, K::train_samples, K::lr_decay_iters, K::lr_decay_samples},
+     .when = NeverFalls,
+     .needs = "the learning rate falls over one step at least: lr_decay_iters (lr_decay_samples beside train_samples), "
+              "and where that is not set the training's own length",
+     .fix =
+         [](F f) {
+           std::vector<Patch> patches;
+           if (f.set(DecayKnob(f)) && f.num(BySamples(f) ? K::train_samples : K::train_iters) > 0) {
+             patches.push_back({Assign(DecayKnob(f), Value())});
+           }
            return patches;
          }},
     {.id = "bridge-schedule.warmup-capped",

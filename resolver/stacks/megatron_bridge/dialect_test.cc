@@ -165,6 +165,31 @@ TEST(ParseBridge, RefusesWhatHydraRefuses) {
   EXPECT_EQ(none.findings[0].finding.rule_id, "bridge-override.none-is-text");
 }
 
+TEST(ParseBridge, TakesWhatAVariableCanHold) {
+  for (const char* text : {"env_vars.A=1", "env_vars.A=on", "env_vars.A=0.5", "++env_vars.A=true"}) {
+    EXPECT_TRUE(ParseBridge({std::string(text)}, BridgeEnv()).findings.empty()) << text;
+  }
+  for (const char* text : {"env_vars.A=null", "env_vars.A=[1,2]"}) {
+    const ParseResult parsed = ParseBridge({std::string(text)}, BridgeEnv());
+    ASSERT_EQ(parsed.findings.size(), 1u) << text;
+    EXPECT_EQ(parsed.findings[0].finding.rule_id, "env.vars-scalar");
+    EXPECT_TRUE(parsed.recipe_vars.empty());
+  }
+  Environment older = BridgeEnv();
+  older.bridge_release = 5;  // the section came with 0.6
+  EXPECT_FALSE(ParseBridge({std::string("env_vars.A=1")}, older).ok());
+}
+
+TEST(ParseBridge, KnowsWhetherDataIsPackedAheadOfTime) {
+  const auto packed = [](const char* text) {
+    const ParseResult parsed = ParseBridge({std::string(text)}, BridgeEnv());
+    return parsed.knobs.empty() ? Value() : Applied(parsed, BridgeEnv()).Get(K::dataset_offline_packing_specs);
+  };
+  EXPECT_EQ(packed("dataset.offline_packing_specs=null"), Value(false));
+  EXPECT_EQ(packed("dataset.offline_packing_specs.packed_sequence_size=4096"), Value(true));
+  EXPECT_EQ(packed("dataset.whatever=null"), Value());
+}
+
 TEST(RenderBridgePerf, WritesTheHarnessCommandOfThePublishedSmokeTest) {
   const Environment env = BridgeEnv();
   Config config = Plan(env);

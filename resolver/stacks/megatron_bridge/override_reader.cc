@@ -222,9 +222,9 @@ void OverrideReader::ReadSection(const Argument& argument, absl::string_view sec
 
 void OverrideReader::ReadField(const Argument& argument, absl::string_view section, absl::string_view field,
                                const Value& value) {
-  if (section == "env_vars") {
-    out_->recipe_vars[std::string(field)] = value.is_text() ? std::string(value.text()) : value.ToText();
-    return;
+  if (section == "env_vars") return ReadVariable(argument, field, value);
+  if (section == "dataset" && field == "offline_packing_specs") {  // an object, or none
+    return Keep(K::dataset_offline_packing_specs, Value(!value.is_none()), argument.at);
   }
   if (field == "_target_" && section == "peft") return KeepAdapters(value.text(), argument.at);
   if (field == "_target_") return ReadClass(argument, section);
@@ -248,6 +248,24 @@ void OverrideReader::ReadField(const Argument& argument, absl::string_view secti
     return MarkUnknown(*knob);
   }
   Keep(*knob, std::move(kept), argument.at);
+}
+
+// A default for the process environment, which holds text.
+void OverrideReader::ReadVariable(const Argument& argument, absl::string_view name, const Value& value) {
+  constexpr int kFirstWithVariables = 6;
+  if (release_ < kFirstWithVariables) {
+    return Refuse(argument, kUnknown, Printable(argument.text),
+                  absl::StrCat("Bridge 0.", release_, " has no section env_vars: export the variable instead"));
+  }
+  if (value.is_none() || value.is_list()) {
+    return KeepFinding(MakeParseFinding(argument.at, "env.vars-scalar", Severity::kError, Printable(argument.text),
+                                        absl::StrCat("env_vars.", Printable(name),
+                                                     " is text, a number or a switch; a variable that shall stay "
+                                                     "unset is left out"),
+                                        "Megatron-Bridge:src/megatron/bridge/training/config.py:1988"),
+                       &out_->findings);
+  }
+  out_->recipe_vars[std::string(name)] = value.is_text() ? std::string(value.text()) : value.ToText();
 }
 
 // ++comm_overlap._target_=megatron.bridge.training.comm_overlap.CommOverlapConfig makes the object.

@@ -42,6 +42,7 @@ class OverrideReader {
 
  private:
   void ReadUnknown(absl::string_view key);
+  void ReadVariable(const Argument& argument, absl::string_view name, const Value& value);
 
   int release_;
   ParseResult* out_;

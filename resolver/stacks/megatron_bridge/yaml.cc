@@ -104,7 +104,8 @@ class Reader {
   void Field(const std::string& section, const std::string& field, const YamlNode& node, const YamlNode& map,
              bool dumped) {
     const std::string name = absl::StrCat(section, ".", field);
-    if (section == "dataset" && node.kind == YamlNode::Kind::kMap && field == "offline_packing_specs") {
+    const bool specs = section == "dataset" && field == "offline_packing_specs";
+    if (specs && node.kind == YamlNode::Kind::kMap) {
       overrides_.Keep(K::dataset_offline_packing_specs, Value(true), At(node));
       for (const auto& [inner, value] : node.keys) {
         const std::string path = absl::StrCat(field, ".", inner);
@@ -112,7 +113,9 @@ class Reader {
       }
       return;
     }
-    if (section == "env_vars" || FindBridgeField(section, field).has_value()) return Known(section, field, node);
+    if (specs || section == "env_vars" || FindBridgeField(section, field).has_value()) {
+      return Known(section, field, node);
+    }
     if (!dumped) return overrides_.Unknown(Written(name, node), section, field);
     const absl::string_view nearest = OverrideReader::NearestField(section, field);
     if (!nearest.empty() && map.Find(nearest) == nullptr) {
@@ -131,10 +134,6 @@ class Reader {
     if (!value.ok() && one && node.Find(kTarget) == nullptr) {
       return overrides_.Refuse(Written(name, node), OverrideReader::kUnreadable, Printable(name),
                                "one value, not a mapping");
-    }
-    if (section == "env_vars" && value.ok() && value->is_list()) {
-      return overrides_.Refuse(Written(name, node), OverrideReader::kUnreadable, Printable(name),
-                               "the value of a variable, not a list");
     }
     if (!value.ok()) {
       return NotJudged(At(node), name, std::string(value.status().message()));

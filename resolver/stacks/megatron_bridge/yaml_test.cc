@@ -181,5 +181,15 @@ TEST(BridgeYaml, TakesNumbersAsBothOfItsReadersDo) {
   EXPECT_TRUE(IsUnknown(result, K::seq_length));
 }
 
+TEST(BridgeYaml, RefusesWhatNoVariableCanHold) {
+  for (const char* text : {"env_vars:\n  A: null\n", "env_vars:\n  A: [1, 2]\n"}) {
+    const ParseResult result = ParseBridgeYaml(text, Bridge());
+    ASSERT_EQ(result.findings.size(), 1u) << text;
+    EXPECT_EQ(result.findings[0].finding.rule_id, "env.vars-scalar");
+  }
+  const ParseResult open = ParseBridgeYaml("dataset:\n  offline_packing_specs: null\n", Bridge());
+  EXPECT_EQ(Find(open, K::dataset_offline_packing_specs)->value, Value(false));
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -68,6 +68,10 @@ std::string PathOf(Knob knob) {
     case Section::kCheckpoint:
     case Section::kProfiling:
     case Section::kLogger:
+    case Section::kTokenizer:
+    case Section::kFt:
+    case Section::kNvrxStraggler:
+    case Section::kInprocessRestart:
     case Section::kArgs:
     case Section::kLaunch:
       break;
