@@ -127,6 +127,20 @@ const Rule kRules[] = {
          },
      .needs = "grouped GEMM in FP8 needs Transformer Engine 1.11.0",
      .fixes = {{{K::moe_grouped_gemm, false}}, {{K::fp8, kUnset}, {K::fp8_param, false}}}},
+    {.id = "build.output-proj-not-deferred",
+     .area = "fp8",
+     .at = {Phase::kBuild, 1828},
+     .source = "Megatron-LM:megatron/core/extensions/transformer_engine.py:1828",
+     .core = {.since = 18},
+     .reads = {K::fp8_output_proj, K::fp8, K::fp8_recipe, K::defer_embedding_wgrad_compute},
+     .when =
+         [](F f) {
+           return f.on(K::fp8_output_proj) && f.set(K::fp8) && f.is(K::fp8_recipe, "mxfp8") &&
+                  f.on(K::defer_embedding_wgrad_compute);
+         },
+     .needs = "an output projection in MXFP8 does not put its weight gradients off: without "
+              "defer_embedding_wgrad_compute",
+     .fixes = {{{K::defer_embedding_wgrad_compute, false}}, {{K::fp8_output_proj, false}}}},
 };
 
 }  // namespace

@@ -110,6 +110,27 @@ const Rule kRules[] = {
      .needs = "one bias for all experts needs moe_use_grouped_tensor",
      .fixes = {{{K::moe_use_grouped_tensor, true}, {K::moe_grouped_gemm, true}},
                {{K::moe_single_grouped_bias, false}}}},
+    // Each parameter gets its place in the buffer that is gathered, unless the gradients' buffer serves for both.
+    {.id = "build.single-weight-mxfp8-buffer",
+     .area = "grouped-gemm",
+     .at = {Phase::kBuild, 1334},
+     .source = "Megatron-LM:megatron/core/distributed/param_and_grad_buffer.py:1334",
+     .core = {.since = 19},
+     .reads = {K::moe_single_grouped_weight, K::fp8_param, K::fp8_recipe, K::use_distributed_optimizer,
+               K::reuse_grad_buf_for_mxfp8_param_ag},
+     .when =
+         [](F f) {
+           const bool held = f.set(K::fp8) && f.on(K::fp8_param) && f.is(K::fp8_recipe, "mxfp8");
+           return f.on(K::moe_single_grouped_weight) && held && f.on(K::use_distributed_optimizer) &&
+                  !f.on(K::use_megatron_fsdp) && !f.on(K::reuse_grad_buf_for_mxfp8_param_ag);
+         },
+     .needs = "one weight for all experts that is held in MXFP8 is gathered in the gradients' buffer: "
+              "reuse_grad_buf_for_mxfp8_param_ag",
+     .fixes = {{{K::reuse_grad_buf_for_mxfp8_param_ag, true},
+                {K::optimizer_reuse_grad_buf_for_mxfp8_param_ag, true},
+                {K::overlap_param_gather, true},
+                {K::overlap_grad_reduce, true}},
+               {{K::moe_single_grouped_weight, false}}}},
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 // The router: scores, groups, load balancing, padding.
+#include "absl/strings/str_cat.h"
 #include "resolver/base/integers.h"
+#include "resolver/base/saturating.h"
 #include "resolver/rules/core/upstream.h"
 
 namespace flightplan {
@@ -29,6 +31,15 @@ bool PadsForQuantization(F f) {
   return f.on(f.core(16) ? K::moe_router_padding_for_quantization : K::moe_router_padding_for_fp8);
 }
 bool Quantized(F f) { return f.set(K::fp8) || (f.core(16) && f.set(K::fp4)); }
+
+// Tokens of a micro batch that go to experts, over all experts: each takes the same share. Packed sequences and those
+// of any length have a number of their own in each step.
+bool UnevenShares(F f) {
+  if (!f.is(K::moe_router_load_balancing_type, "quantile_balancing") || f.num(K::num_moe_experts) <= 0) return false;
+  const int64_t tokens = SaturatingMul(f.num(K::seq_length), f.num(K::micro_batch_size));
+  const int64_t routed = SaturatingMul(tokens, f.num(K::moe_router_topk));
+  return !f.on(K::variable_seq_lengths) && routed > 0 && routed % f.num(K::num_moe_experts) != 0;
+}
 
 constexpr StaticFixes kNoPadding = {
     {{K::moe_router_padding_for_quantization, false}, {K::moe_router_padding_for_fp8, false}}};
@@ -157,6 +168,23 @@ const Rule kRules[] = {
            if (f.on(K::moe_router_group_topk) || !f.on(K::moe_router_topk_limited_devices)) return;
            e.Set(K::moe_router_group_topk, f.value(K::moe_router_topk_limited_devices));
            e.Set(K::moe_router_num_groups, f.value(K::expert_model_parallel_size));
+         }},
+    {.id = "build.quantile-balancing-even",
+     .area = "router",
+     .at = {Phase::kBuild, 330},
+     .source = "Megatron-LM:megatron/core/transformer/moe/moe_utils.py:237",
+     .core = {.since = 19},
+     .reads = {K::moe_router_load_balancing_type, K::seq_length, K::micro_batch_size, K::moe_router_topk,
+               K::num_moe_experts},
+     .when = UnevenShares,
+     .needs = "quantile balancing gives each expert the same number of a micro batch's tokens: seq_length x "
+              "micro_batch_size x moe_router_topk is a multiple of num_moe_experts; the first step stops",
+     .fixes = {{{K::moe_router_load_balancing_type, "aux_loss"}}},
+     .detail =
+         [](F f) {
+           return absl::StrCat(SaturatingMul(SaturatingMul(f.num(K::seq_length), f.num(K::micro_batch_size)),
+                                             f.num(K::moe_router_topk)),
+                               " is no multiple of ", f.num(K::num_moe_experts));
          }},
 };
 

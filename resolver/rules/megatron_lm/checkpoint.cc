@@ -11,7 +11,31 @@ using F = const Facts&;
 
 bool Gloo(F f) { return f.on(K::use_gloo_process_groups); }
 
+// Checkpoints of the optimizer's state that any other layout can read.
+bool SavesFullyReshardable(F f) {
+  const bool sharded = f.on(K::use_distributed_optimizer) || f.on(K::use_layer_wise_distributed_optimizer);
+  return sharded && f.on(K::dist_ckpt_optim_fully_reshardable) && !f.is(K::ckpt_format, "fsdp_dtensor");
+}
+
 const Rule kRules[] = {
+    {.id = "mlm.checkpoint-args-need-load",
+     .area = "checkpoint",
+     .at = {Phase::kParse, 94},
+     .source = "Megatron-LM:megatron/training/arguments.py:94",
+     .reads = {K::use_checkpoint_args, K::load, K::pretrained_checkpoint},
+     .when = [](F f) { return f.on(K::use_checkpoint_args) && f.none(K::load) && f.none(K::pretrained_checkpoint); },
+     .needs = "a model that is described by its checkpoint needs one to read: --load, or --pretrained-checkpoint",
+     .fixes = {{{K::use_checkpoint_args, false}}}},
+    {.id = "mlm.checkpoint-args-not-local",
+     .area = "checkpoint",
+     .at = {Phase::kParse, 95},
+     .source = "Megatron-LM:megatron/training/arguments.py:95",
+     .core = {.since = 18},
+     .reads = {K::use_checkpoint_args, K::non_persistent_ckpt_type},
+     .when = [](F f) { return f.on(K::use_checkpoint_args) && f.is(K::non_persistent_ckpt_type, "local"); },
+     .needs = "a model that is described by its checkpoint is loaded before local checkpoints can be: without "
+              "--non-persistent-ckpt-type local",
+     .fixes = {{{K::non_persistent_ckpt_type, "global"}}, {{K::use_checkpoint_args, false}}}},
     {.id = "mlm.ckpt-convert-save",
      .area = "checkpoint",
      .at = {Phase::kCliValidate, 393},
@@ -277,6 +301,31 @@ const Rule kRules[] = {
          [](Editor& e) {
            if (!e.facts().on(K::replication)) e.Set(K::replication_jump, Value());
          }},
+    // Not before the first save, when hours of training are lost.
+    {.id = "mlm.async-save-not-legacy",
+     .area = "checkpoint",
+     .at = {Phase::kBuild, 50766},
+     .source = "Megatron-LM:megatron/training/checkpointing.py:766",
+     .reads = {K::async_save, K::ckpt_format, K::save},
+     .when =
+         [](F f) {
+           return HasCommandLine(f) && f.on(K::async_save) && f.set(K::save) && f.set(K::ckpt_format) &&
+                  !UsesDistCkpt(f);
+         },
+     .needs = "checkpoints of the format torch are not saved in the background: the first save stops the run",
+     .fixes = {{{K::ckpt_format, "torch_dist"}}, {{K::async_save, false}}}},
+    {.id = "mlm.local-ckpt-not-reshardable",
+     .area = "checkpoint",
+     .at = {Phase::kBuild, 50988},
+     .source = "Megatron-LM:megatron/training/checkpointing.py:988",
+     .reads = {K::non_persistent_ckpt_type, K::dist_ckpt_optim_fully_reshardable, K::use_distributed_optimizer},
+     .when =
+         [](F f) {
+           return HasCommandLine(f) && f.is(K::non_persistent_ckpt_type, "local") && SavesFullyReshardable(f);
+         },
+     .needs = "local checkpoints hold the optimizer's state as it is sharded: the first one stops the run with "
+              "--dist-ckpt-optim-fully-reshardable",
+     .fixes = {{{K::dist_ckpt_optim_fully_reshardable, false}}, {{K::non_persistent_ckpt_type, "global"}}}},
 };
 
 }  // namespace

@@ -16,6 +16,10 @@ bool ConstantDecay(F f) { return f.is(K::weight_decay_incr_style, "constant"); }
 // Megatron-LM's own; others log and load data in ways of theirs.
 bool OwnProgram(F f) { return f.command_line() && !f.fork() && f.stack().own_source.empty(); }
 
+// Both are asserted when the scheduler is built. With another style the decay's own ends are checked before.
+bool BelowZero(F f) { return f.real(K::min_lr) < 0 || (ConstantDecay(f) && f.real(K::weight_decay) < 0); }
+bool WarmsUpFromAbove(F f) { return f.real(K::lr_warmup_init) > f.real(K::lr); }
+
 // Megatron-Bridge cuts the warm-up short instead; the fork's rule is lff.lr-warmup-below-decay.
 bool WarmsUpTooLong(F f) {
   if (!OwnProgram(f) || (!ByIterations(f) && !BySamples(f))) return false;
@@ -241,6 +245,40 @@ const Rule kRules[] = {
          },
      .needs = "several validation sets are run to their end: they need full_validation",
      .fixes = {{{K::full_validation, true}}, {{K::multiple_validation_sets, false}}}},
+    {.id = "mlm.validation-set-names",
+     .area = "data",
+     .at = {Phase::kBuild, 45344},
+     .source = "Megatron-LM:megatron/training/training.py:5344",
+     .core = {.since = 18},
+     .reads = {K::validation_set_names, K::multiple_validation_sets},
+     .when = [](F f) { return OwnProgram(f) && f.on(K::validation_set_names) && !f.on(K::multiple_validation_sets); },
+     .needs = "validation sets have names where there are several: --multiple-validation-sets; the first evaluation "
+              "stops the run",
+     .fixes = {{{K::multiple_validation_sets, true}, {K::full_validation, true}}, {{K::validation_set_names, kUnset}}}},
+    {.id = "mlm.gc-interval",
+     .area = "schedule",
+     .at = {Phase::kBuild, 44405},
+     .source = "Megatron-LM:megatron/training/training.py:4405",
+     .reads = {K::manual_gc, K::manual_gc_interval},
+     .when = [](F f) { return OwnProgram(f) && f.on(K::manual_gc) && f.num(K::manual_gc_interval) < 0; },
+     .needs = "steps between two collections of garbage: 0 for never, or more",
+     .fixes = {{{K::manual_gc_interval, 100}}}},
+    {.id = "mlm.scheduler-values",
+     .area = "schedule",
+     .at = {Phase::kBuild, 40152},
+     .source = "Megatron-LM:megatron/core/optimizer_param_scheduler.py:152",
+     .reads = {K::lr, K::min_lr, K::lr_warmup_init, K::weight_decay, K::weight_decay_incr_style},
+     .when = [](F f) { return OwnProgram(f) && f.set(K::lr) && (BelowZero(f) || WarmsUpFromAbove(f)); },
+     .needs = "the learning rate starts no higher than lr (lr_warmup_init) and falls no lower than 0 (min_lr); weights "
+              "decay by 0 or more",
+     .fix =
+         [](F f) {
+           Patch patch;
+           if (f.real(K::min_lr) < 0) patch.push_back(Assign(K::min_lr, Value(0.0)));
+           if (WarmsUpFromAbove(f)) patch.push_back(Assign(K::lr_warmup_init, Value(0.0)));
+           if (ConstantDecay(f) && f.real(K::weight_decay) < 0) patch.push_back(Assign(K::weight_decay, Value(0.0)));
+           return std::vector<Patch>{patch};
+         }},
 };
 
 }  // namespace
