@@ -34,7 +34,7 @@ GPU = "h100-sxm"
 SETTINGS = {"nemo-rl": "", "primus": "framework: megatron\n", "flagscale": "flagscale/train/train_gpt.py",
             "roll": "strategy_name: megatron_train\n", "megatron-lm": "MODEL_ARGS:"}
 FOLDERS = {"megatron-lm": "tests/functional_tests/test_cases"}
-GPUS_OF_NAMES = ("gb200-nvl72",)  # that a path names
+GPUS_OF_NAMES = {"gb200": "gb200-nvl72", "rubin": "vr200-nvl"}  # that a path names
 AMD = ("primus",)  # GPUs that the catalogue does not have
 NAMED = ("nemo-rl", "miles")  # some of their files do not show whose they are
 # As `tests/stdio/lsp_test.py BINARY --time` printed it.
@@ -63,7 +63,7 @@ def scripts(stack, root):
 
 
 def gpu_of(stack, path):
-    named = [gpu for gpu in GPUS_OF_NAMES if gpu[:5] in str(path)]
+    named = [gpu for name, gpu in GPUS_OF_NAMES.items() if name in str(path)]
     return named[0] if named and stack not in KEPT else GPU  # as the tests of those that are kept have it
 
 
@@ -108,6 +108,7 @@ def write_vime(folder):
 REASONS = (
     (r"no GPU is given", "the GPUs are AMD's, which the catalogue does not have", "ours"),
     (r"the number of GPUs", "the number of GPUs is not said", "the launch's"),
+    (r"the GPU's memory", "its GPU's memory is not published", "the vendor's"),
     (r"(.*) are not modelled", "not modelled: {}", "ours"),
     (r"(.*): this attention is not weighed", "not modelled: {}", "ours"),
     (r"(.*) holds memory of the same GPUs", "{} beside it: how much it holds is not said", "the launch's"),
@@ -123,7 +124,8 @@ PLACEHOLDER = re.compile(r"config.json of (/path/to|the model$|Follow instructio
 def why_unknown(answer):
     said = [what[len("memory: "):] for what in answer["not_judged"] if what.startswith("memory: ")]
     if not said:
-        return "-"
+        sizeless = answer.get("memory", {}).get("usable_bytes", "0") in ("0", 0)
+        return "its GPU's memory is not published" if sizeless else "-"
     if "is not given" in said[0] or "are not given" in said[0]:
         where = [what for what in answer["not_judged"] if "config.json of " in what]
         if not where:
