@@ -66,12 +66,13 @@ const Rule kRules[] = {
            }
            return std::vector<Patch>{patch};
          }},
+    // By the caller's own word: every recipe has a folder.
     {.id = "bridge-ft.needs-save",
      .area = "checkpoint",
      .at = {Phase::kBuild, kSetUp, 87},
      .source = "Megatron-Bridge:src/megatron/bridge/training/fault_tolerance.py:86",
      .reads = {K::ft_enable_ft_package, K::save},
-     .when = [](F f) { return f.container() && f.on(K::ft_enable_ft_package) && !f.on(K::save); },
+     .when = [](F f) { return f.container() && f.on(K::ft_enable_ft_package) && f.given(K::save) && !f.on(K::save); },
      .needs = "fault tolerance keeps its timeouts beside the checkpoints: checkpoint.save=PATH",
      .fixes = {{{K::ft_enable_ft_package, false}}}},
     {.id = "bridge-inprocess.ranks",

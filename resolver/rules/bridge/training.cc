@@ -26,6 +26,9 @@ bool SaysSamples(F f) { return f.set(K::lr_decay_samples) || Warms(f, K::lr_warm
 bool Checkpoints(F f) { return f.set(K::save) || f.set(K::load); }
 bool SavesSharded(F f) { return f.in(K::ckpt_format, {"torch_dist", "fsdp_dtensor"}); }
 
+// Every recipe has folders to save to and load from.
+bool TakenAway(F f, K folder) { return f.given(folder) && f.none(folder); }
+
 bool ByEpochs(F f) { return f.set(K::num_epochs); }
 // In the scheduler's own fields, where the length of a decay counts too.
 bool SchedulesIterations(F f) { return SaysIterations(f) || f.set(K::lr_wsd_decay_iters); }
@@ -179,7 +182,7 @@ const Rule kRules[] = {
      .at = At(kCheckpoint, 602),
      .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:602",
      .reads = {K::async_save, K::save},
-     .when = [](F f) { return f.on(K::async_save) && f.none(K::save); },
+     .when = [](F f) { return f.on(K::async_save) && TakenAway(f, K::save); },
      .needs = "checkpoints that are saved in the background need a folder: checkpoint.save=PATH",
      .fixes = {{{K::async_save, false}}}},
     {.id = "bridge-ckpt.async-needs-worker",
@@ -208,7 +211,7 @@ const Rule kRules[] = {
      .at = At(kCheckpoint, 620),
      .source = "Megatron-Bridge:src/megatron/bridge/training/config.py:619",
      .reads = {K::ckpt_step, K::load},
-     .when = [](F f) { return f.set(K::ckpt_step) && f.none(K::load); },
+     .when = [](F f) { return f.set(K::ckpt_step) && TakenAway(f, K::load); },
      .needs = "a step is one of the checkpoints of a folder: checkpoint.load=PATH",
      .fixes = {{{K::ckpt_step, kUnset}}}},
     {.id = "bridge-ckpt.reshardable-memory",
