@@ -110,7 +110,7 @@ MANIFESTS = [
     ("tests/doors/apiserver/go.sum", go, "kube-apiserver that the Kubernetes hook is tested with"),
     ("deploy/uv.txt", pip, "deploy/pin_downloads.sh"),
     ("deploy/container/Containerfile", images, "build stage of the image"),
-    ("deploy/kubernetes/overlays/site/probe.yaml", images, "probe on Kubernetes"),
+    ("deploy/container/Containerfile.probe", images, "build stage of the probe's image"),
 ]
 # Files that say what to download, by name.
 MANIFEST_NAMES = re.compile(r"(.*/)?(package-lock\.json|yarn\.lock|Cargo\.lock|go\.sum|pom\.xml|poetry\.lock|uv\.lock|requirements[^/]*\.txt|"

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# collect_root.sh BINARY FOLDER: a root file system with BINARY as /usr/bin/flightplan and the shared libraries it needs.
+# collect_root.sh BINARY FOLDER [WORKER]: a root file system with BINARY as /usr/bin/flightplan, WORKER as
+# /usr/bin/flightplan-probe, and the shared libraries they need.
 set -euo pipefail
 binary="$1"
 root="$2"
+worker="${3:-}"
 mkdir -p "$root"/{usr/bin,etc/flightplan,etc/ssl/certs,run/flightplan,var/lib/flightplan,tmp}
 # uid 65532 writes to these two alone; everything else may be mounted read-only.
 chown 65532:65532 "$root/run/flightplan" "$root/var/lib/flightplan"
@@ -16,6 +18,10 @@ with_libraries() {
   done
 }
 with_libraries "$binary"
+if [ -n "$worker" ]; then
+  cp "$worker" "$root/usr/bin/flightplan-probe"
+  with_libraries "$worker"
+fi
 # The front, a container of its own from the same image: one digest, bounds and server that fit each other.
 haproxy="$(command -v haproxy || ls /usr/sbin/haproxy 2>/dev/null)" || { echo "image: haproxy is not installed: apt-get install haproxy" >&2; exit 1; }
 mkdir -p "$root/usr/sbin" "$root/usr/share/flightplan/haproxy" "$root/run/flightplan-front"
@@ -43,5 +49,6 @@ papers="$root/usr/share/doc/flightplan"
 mkdir -p "$papers"
 cp "$here"/../../{LICENSE,NOTICE} "$papers/"
 /usr/bin/python3 "$here/../third_party_notices.py" image "$papers/THIRD_PARTY_NOTICES.txt"
+[ -z "$worker" ] || /usr/bin/python3 "$here/../third_party_notices.py" probe "$papers/THIRD_PARTY_NOTICES.probe.txt"
 /usr/bin/python3 "$here/../sbom.py" image "$binary" "$papers/flightplan.cdx.json"
 printf 'listen: [127.0.0.1:50051]\n' >"$root/etc/flightplan/config.yaml"

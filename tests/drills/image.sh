@@ -64,5 +64,19 @@ code=0; wait "$front_runner" || code=$?
 [ "$code" = 0 ] || fail "the front does not end with its server: $code: $(tail -3 "$work/front.log")"
 code=0; wait "$runner" || code=$?
 [ "$code" = 0 ] || fail "SIGTERM ends the container with $code: $(tail -3 "$work/run.log")"
+# The probe's image: the worker is found and says what is missing here, the driver; all that it would write is in /tmp.
+if [ -x "$bin/flightplan-probe" ]; then
+  "$here/../../deploy/container/collect_root.sh" "$bin/flightplan" "$work/probe_context/root-of-image" "$bin/flightplan-probe"
+  sed -n '/^FROM scratch/,$p' "$here/../../deploy/container/Containerfile.probe" | sed 's/--from=build //' >"$work/Containerfile.probe"
+  buildah build -q --isolation chroot --format oci -f "$work/Containerfile.probe" -t flightplan-probe "$work/probe_context" >"$work/build.log" 2>&1 ||
+    fail "buildah: $(tail -3 "$work/build.log")"
+  cp "$here/../../probe/testdata/synthetic.json" "$work/synthetic.json"
+  container="$(buildah from flightplan-probe)"
+  in_probe() { command buildah "${storage[@]}" run --isolation chroot -v "$work/synthetic.json:/etc/flightplan/synthetic.json:ro" "$container" -- /usr/bin/flightplan probe --out - "$@"; }
+  code=0; in_probe >"$work/profile.json" 2>"$work/err" || code=$?
+  [ "$code:$(wc -c <"$work/profile.json")" = 1:0 ] && grep -q 'driver\|GPU' "$work/err" || fail "the probe's image without a GPU: $code, $(cat "$work/err")"
+  in_probe --fake /etc/flightplan/synthetic.json >"$work/profile.json" 2>&1 || fail "the probe's image with a fake device: $(tail -3 "$work/profile.json")"
+  python3 -c 'import json,sys; assert json.load(open(sys.argv[1]))["rows"]' "$work/profile.json" || fail "what the probe prints is no profile alone"
+fi
 size="$(du -sm "$work/context/root-of-image" | cut -f1)"
 echo "image: user=$user uid_seen=$uid entry=$entry root_mib=$size files=$(find "$work/context" -type f | wc -l) shell=none ready=yes resolve=ok front=ok exit=0"

@@ -4,6 +4,7 @@
 Policies are read as Kubernetes does (a pod that one selects may do what one of those lists, and nothing else), from the
 files that a kustomization names; patches of policies are put in their place.
 """
+import json
 import pathlib
 import re
 import shutil
@@ -14,15 +15,16 @@ import unittest
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "deploy"
-OVERLAYS = sorted(path.parent for path in (ROOT / "kubernetes/overlays").glob("*/kustomization.yaml"))
-OWN = "flightplan"  # the image that a site builds; its digest stands in the overlay
+PROBE = ROOT / "kubernetes/probe"
+OVERLAYS = [*sorted(path.parent for path in (ROOT / "kubernetes/overlays").glob("*/kustomization.yaml")), PROBE]
+OWN = ("flightplan", "flightplan-probe")  # the images that a site builds; their digests stand in what it applies
 OWN_NAMESPACE = {"kubernetes.io/metadata.name": "flightplan"}
 CLIENTS, MONITORING = {"flightplan.dev/client": "true"}, {"flightplan.dev/monitoring": "true"}
 ANYWHERE = {"kubernetes.io/metadata.name": "somewhere"}
 
 
 def documents(folder):
-    """Every object of a kustomization, with those of the ones it takes; and its policies' patches."""
+    """Every object of a kustomization, with those of the ones it takes, in which its patches are."""
     wanted = yaml.safe_load((folder / "kustomization.yaml").read_text())
     objects = []
     for name in wanted["resources"]:
@@ -31,10 +33,25 @@ def documents(folder):
     for patch in wanted.get("patches", []):
         if "path" in patch:
             change = yaml.safe_load((folder / patch["path"]).read_text())
+            [object_] = [o for o in objects if o["kind"] == change["kind"] and o["metadata"] == change["metadata"]]
             if change["kind"] == "NetworkPolicy":
-                [policy] = [o for o in objects if o["kind"] == "NetworkPolicy" and o["metadata"] == change["metadata"]]
-                policy["spec"].update(change["spec"])
+                object_["spec"].update(change["spec"])
+            else:
+                merge(object_, change)
     return objects
+
+
+def merge(into, change):
+    """As Kubernetes merges a patch of a pod's template: lists of named things by name, other lists as a whole."""
+    for key, value in change.items():
+        if isinstance(value, dict):
+            merge(into.setdefault(key, {}), value)
+        elif isinstance(value, list) and all(isinstance(item, dict) and "name" in item for item in value):
+            for item in value:
+                same = [other for other in into.setdefault(key, []) if other["name"] == item["name"]]
+                merge(same[0], item) if same else into[key].append(item)
+        else:
+            into[key] = value
 
 
 def selects(selector, labels):
@@ -68,6 +85,38 @@ def containers(template):
     return template["spec"]["containers"] + [c for c in template["spec"].get("initContainers", []) if c.get("restartPolicy") == "Always"]
 
 
+def made_maps(folder):
+    """The config maps that a kustomization and those it takes make, each with its keys."""
+    wanted = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    maps = {g["name"]: {file.rpartition("=")[0] or file.rpartition("/")[2] for file in g["files"]} for g in wanted.get("configMapGenerator", [])}
+    for name in wanted["resources"]:
+        if (folder / name).is_dir():
+            maps |= made_maps(folder / name)
+    return maps
+
+
+def wanted_keys(template, config):
+    """(kind, name, key) of all that a pod takes of secrets and config maps. Of a volume, the files that its `config` and its
+    containers name."""
+    spec = template["spec"]
+    containers_ = spec["containers"] + spec.get("initContainers", [])
+    for container in containers_:
+        for variable in container.get("env", []):
+            for kind in ("secret", "configMap"):
+                if ref := variable.get("valueFrom", {}).get(f"{kind}KeyRef"):
+                    yield kind, ref["name"], ref["key"]
+        for source in container.get("envFrom", []):
+            raise AssertionError(f"say which keys are taken, not envFrom: {source}")
+    named = config + json.dumps(containers_)
+    mounts = {mount["name"]: mount["mountPath"] for container in containers_ for mount in container.get("volumeMounts", [])}
+    for volume in spec.get("volumes", []):
+        for kind, key in (("secret", "secretName"), ("configMap", "name")):
+            if kind in volume:
+                yield kind, volume[kind][key], None
+                for file in re.findall(re.escape(mounts[volume["name"]]) + r"/([\w.-]+)", named):
+                    yield kind, volume[kind][key], file
+
+
 def pods(objects):
     return {o["metadata"]["name"]: o["spec"]["template"] for o in objects if o["kind"] in ("Deployment", "DaemonSet", "Job")}
 
@@ -84,7 +133,7 @@ class Manifests(unittest.TestCase):
                 (server, "grpc", ANYWHERE, {}, False),
                 (server, "grpc", {"flightplan.dev/client": "false"}, {}, False),
                 (server, "grpc", MONITORING, {}, False),
-                (server, "grpc", OWN_NAMESPACE, probe, True),
+                (server, "grpc", OWN_NAMESPACE, probe, False),
                 (server, "grpc", OWN_NAMESPACE, {"app": "else"}, False),
                 (server, "http", MONITORING, {}, True),
                 (server, "http", CLIENTS, {}, False),
@@ -108,8 +157,8 @@ class Manifests(unittest.TestCase):
                 ("flightplan", 443, ANYWHERE, {}, False),
                 ("flightplan-webhook", 53, names, {}, False),
                 ("flightplan-webhook", 5432, store, {}, False),
-                ("flightplan-probe", "grpc", OWN_NAMESPACE, {"app": "flightplan"}, True),
-                ("flightplan-probe", "grpc", ANYWHERE, {"app": "flightplan"}, False),
+                ("flightplan-probe", "grpc", OWN_NAMESPACE, {"app": "flightplan"}, False),
+                ("flightplan-probe", 53, names, {}, False),
                 ("else", 53, names, {}, False)]:
             with self.subTest(app=app, port=port, namespace=namespace):
                 self.assertEqual(may(self.policies, "egress", {"app": app}, port, namespace, peer), right)
@@ -141,7 +190,7 @@ class Manifests(unittest.TestCase):
                         self.assertIn(container[probe][asked]["port"], named)
 
     def test_every_container_is_bounded_and_without_rights(self):
-        for name, template in pods(self.objects).items():
+        for name, template in pods(self.objects + documents(PROBE)).items():
             self.assertIs(template["spec"]["securityContext"]["runAsNonRoot"], True, name)
             self.assertIs(template["spec"]["automountServiceAccountToken"], False, name)
             for container in template["spec"]["containers"] + template["spec"].get("initContainers", []):
@@ -151,6 +200,48 @@ class Manifests(unittest.TestCase):
             if name in ("flightplan", "flightplan-webhook"):
                 for container in containers(template):
                     self.assertIn("memory", container["resources"]["limits"], container["name"])
+
+    def test_what_a_site_has_to_make_is_listed(self):
+        """The secrets at the head of the overlay, with their keys; config maps are made by the kustomizations."""
+        site = ROOT / "kubernetes/overlays/site"
+        listed = {name: set(keys.split(", ")) for name, keys in
+                  re.findall(r"^#   ([\w-]+) +([\w.]+(?:, [\w.]+)*)\b", (site / "kustomization.yaml").read_text(), re.M)}
+        made = made_maps(site)
+        configs = {"flightplan": "base", "flightplan-webhook": "webhook"}
+        wanted = {}
+        for name, template in pods(self.objects).items():
+            config = (ROOT / "kubernetes" / configs[name] / "config.yaml").read_text()
+            for kind, of, key in wanted_keys(template, config):
+                if kind == "secret":
+                    wanted.setdefault(of, set()).update([key] if key else [])
+                else:
+                    self.assertIn(of, made, name)
+                    self.assertTrue(key is None or key in made[of], (of, key))
+        self.assertEqual(wanted, listed)
+
+    def test_a_probe_ends_and_gives_its_gpu_back(self):
+        """A pod holds its devices as long as it lives, whatever its init containers have done since."""
+        for objects in (self.objects, documents(PROBE)):
+            for o in objects:
+                specs = [template["spec"] for template in pods([o]).values()]
+                if any("nvidia.com/gpu" in c.get("resources", {}).get("limits", {}) for s in specs for c in s["containers"] + s.get("initContainers", [])):
+                    self.assertEqual(o["kind"], "Job")
+                    self.assertLessEqual(o["spec"]["activeDeadlineSeconds"], 600)
+        [job] = documents(PROBE)
+        [measure] = job["spec"]["template"]["spec"]["containers"]
+        self.assertEqual(measure["resources"]["limits"]["nvidia.com/gpu"], 1)
+        # What it is started from has the worker; the service's image has none.
+        built = {name: (ROOT / "container" / name).read_text() for name in ("Containerfile", "Containerfile.probe")}
+        self.assertIn(f"-t {measure['image']} .", built["Containerfile.probe"])
+        self.assertIn("bin/flightplan-probe", built["Containerfile.probe"])
+
+    def test_profiles_are_the_same_in_every_replica(self):
+        """One that is imported by an rpc reaches one pod, so they are files, of a config map of the site's own."""
+        [server] = pods(self.objects)["flightplan"]["spec"]["containers"]
+        folder = next(e["value"] for e in server["env"] if e["name"] == "FLIGHTPLAN_PROFILE_DIR")
+        [mount] = [m for m in server["volumeMounts"] if m["mountPath"] == folder]
+        [volume] = [v for v in pods(self.objects)["flightplan"]["spec"]["volumes"] if v["name"] == mount["name"]]
+        self.assertIn(volume["configMap"]["name"], made_maps(ROOT / "kubernetes/overlays/site"))
 
     def test_strangers_meet_the_front_and_not_grpc(self):
         spec = pods(self.objects)["flightplan"]["spec"]
@@ -222,7 +313,7 @@ class Images(unittest.TestCase):
     def test_in_the_manifests(self):
         for path in sorted((ROOT / "kubernetes").rglob("*.yaml")):
             for image in re.findall(r"^\s*(?:- )?image: *(\S+)", path.read_text(), re.M):
-                if image != OWN:
+                if image not in OWN:
                     self.assertRegex(image, r"@sha256:[0-9a-f]{64}$", path)
 
     def test_our_own_in_the_overlays(self):
@@ -231,7 +322,7 @@ class Images(unittest.TestCase):
             for image in images:
                 if any("is not set" in key for key in image):  # see Site
                     self.assertFalse({"newName", "digest"} & image.keys(), folder)
-                elif image["name"] == OWN and not image["newName"].startswith("localhost/"):  # built on the node itself
+                elif image["name"] in OWN and not image["newName"].startswith("localhost/"):  # built on the node itself
                     self.assertRegex(image.get("digest", ""), r"^sha256:[0-9a-f]{64}$", folder)
 
     def test_in_container_files(self):
