@@ -16,6 +16,7 @@ ROWS = [
             ('histogram_quantile(0.5, sum by (le) (rate(grpc_server_handling_seconds_bucket{job=~"$job",grpc_method=~"ResolveConfig|ValidateConfig"}[$__rate_interval])))', "p50"),
             ('histogram_quantile(0.99, sum by (le) (rate(grpc_server_handling_seconds_bucket{job=~"$job",grpc_method=~"ResolveConfig|ValidateConfig"}[$__rate_interval])))', "p99")]),
         ("Outcomes", "reqps", [('sum by (rpc, outcome) (rate(flightplan_outcomes_total{job=~"$job"}[$__rate_interval]))', "{{rpc}} {{outcome}}")]),
+        ("Launches at the doors", "reqps", [('sum by (door, mode, verdict) (rate(flightplan_door_reviews_total{job=~"$job"}[$__rate_interval]))', "{{door}} {{mode}} {{verdict}}")]),
         ("Rules that fire most", "reqps", [('topk(10, sum by (rule_id) (rate(flightplan_findings_total{job=~"$job",severity="error"}[$__rate_interval])))', "{{rule_id}}")]),
     ]),
     ("Load", [

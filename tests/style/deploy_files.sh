@@ -39,4 +39,5 @@ for path in sorted(pathlib.Path("kubernetes").rglob("kustomization.yaml")):
             sys.exit(f"{path}: {name} is not there")
 EOF
 grafana/make_dashboard.py --check
+prometheus/make_rules.py --check
 echo "deploy files: fine"

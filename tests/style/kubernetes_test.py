@@ -243,6 +243,20 @@ class Manifests(unittest.TestCase):
         [volume] = [v for v in pods(self.objects)["flightplan"]["spec"]["volumes"] if v["name"] == mount["name"]]
         self.assertIn(volume["configMap"]["name"], made_maps(ROOT / "kubernetes/overlays/site"))
 
+    def test_every_pod_with_metrics_is_scraped(self):
+        monitored = set()
+        services = {json.dumps(o["metadata"].get("labels")): o["spec"]["selector"] for o in self.objects if o["kind"] == "Service"}
+        for o in self.objects:
+            if o["kind"] == "PodMonitor":
+                monitored |= {(o["spec"]["selector"]["matchLabels"]["app"], e["port"]) for e in o["spec"]["podMetricsEndpoints"]}
+            if o["kind"] == "ServiceMonitor":
+                pod = services[json.dumps(o["spec"]["selector"]["matchLabels"])]
+                monitored |= {(pod["app"], e["port"]) for e in o["spec"]["endpoints"]}
+        with_metrics = {(t["metadata"]["labels"]["app"], p["name"]) for t in pods(self.objects).values()
+                        for c in containers(t) for p in c.get("ports", []) if p["name"] in ("http", "front-http")}
+        self.assertEqual(monitored, with_metrics)
+        self.assertIn("PrometheusRule", {o["kind"] for o in self.objects})
+
     def test_strangers_meet_the_front_and_not_grpc(self):
         spec = pods(self.objects)["flightplan"]["spec"]
         [front] = [c for c in spec["initContainers"] if c["name"] == "front"]
