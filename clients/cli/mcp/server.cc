@@ -15,6 +15,7 @@
 #include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/utf8.h"
+#include "resolver/plan/stack.h"
 #include "service/version.h"
 
 namespace flightplan::cli {
@@ -27,15 +28,15 @@ constexpr size_t kResourcesPerPage = 200;
 constexpr int kResourceNotFound = -32002;
 constexpr auto kProgressPause = std::chrono::milliseconds(100);
 constexpr size_t kMaxSummary = 160;
-constexpr absl::string_view kInstructions =
-    "Flightplan plans and judges training launches of Megatron-LM, Megatron-Bridge and LoongForge before they are "
-    "queued. "
-    "validate judges a launch as it stands, fix repairs it, resolve completes a layout, plan searches layouts, compare "
-    "shows what a change costs, explain says why a rule or knob matters. Say gpu and gpus where they are known: "
-    "without "
-    "them memory and time are not judged. A figure is a forecast with its band (low..high); what is listed as not "
-    "judged "
-    "was neither passed nor failed.";
+std::string Instructions() {
+  return absl::StrCat(
+      "Flightplan plans and judges training launches of ", StackNames(),
+      " before they are queued. validate judges a launch as it stands, fix repairs it, resolve completes a layout, "
+      "plan "
+      "searches layouts, compare shows what a change costs, explain says why a rule or knob matters. Say gpu and gpus "
+      "where they are known: without them memory and time are not judged. A figure is a forecast with its band "
+      "(low..high); what is listed as not judged was neither passed nor failed.");
+}
 
 RpcError Wrong(absl::string_view message) { return {kRpcInvalidParams, std::string(message), ""}; }
 
@@ -180,7 +181,7 @@ RpcResult McpServer::Initialize(const RpcCall& call) {
       .Text("protocolVersion", version)
       .Raw("capabilities", R"({"tools":{},"resources":{}})")
       .Raw("serverInfo", server)
-      .Text("instructions", kInstructions)
+      .Text("instructions", Instructions())
       .Json();
 }
 
