@@ -159,7 +159,9 @@ TEST_F(AccessServerTest, OnlyAnOperatorSeesTheFleetsDecisions) {
   v1::SummarizeDecisionsResponse answer;
   settings_.decision_log = "file:" + folder_.File("decisions");
   ASSERT_TRUE(Start().ok());
-  EXPECT_EQ(summarize("", &answer).error_code(), StatusCode::FAILED_PRECONDITION) << "nobody is an operator";
+  const grpc::Status nobody = summarize("", &answer);
+  EXPECT_EQ(nobody.error_code(), StatusCode::FAILED_PRECONDITION) << "nobody is an operator";
+  EXPECT_EQ(ReasonOf(nobody), "OPERATORS_UNKNOWN");
   settings_.token_file = Write("tokens.yaml", tokens);
   ASSERT_TRUE(Start().ok());
   ASSERT_TRUE(Resolve(Plain(), "open sesame").ok());

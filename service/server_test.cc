@@ -148,7 +148,7 @@ TEST_F(ServerTest, EveryCodeOfTheBackendComesWithItsReason) {
       {absl::InvalidArgumentError("x"), StatusCode::INVALID_ARGUMENT, "REQUEST_INVALID"},
       {absl::NotFoundError("x"), StatusCode::NOT_FOUND, "NAME_UNKNOWN"},
       {WithReason(absl::NotFoundError("x"), "MODEL_UNKNOWN"), StatusCode::NOT_FOUND, "MODEL_UNKNOWN"},
-      {absl::FailedPreconditionError("x"), StatusCode::FAILED_PRECONDITION, "TARGET_UNSUPPORTED"},
+      {absl::FailedPreconditionError("x"), StatusCode::FAILED_PRECONDITION, "PRECONDITION_FAILED"},
       {absl::DeadlineExceededError("x"), StatusCode::DEADLINE_EXCEEDED, "DEADLINE_EXCEEDED"},
       {absl::CancelledError("x"), StatusCode::CANCELLED, "CANCELLED"},
       {absl::UnavailableError("x"), StatusCode::UNAVAILABLE, "DRAINING"},

@@ -1,6 +1,7 @@
 #include "service/handlers/fleet_service.h"
 
 #include "flightplan/v1/fleet_service.grpc.pb.h"
+#include "resolver/base/reason.h"
 #include "service/call/unary_answer.h"
 #include "service/observe/decision_tail.h"
 
@@ -14,14 +15,16 @@ using Context = grpc::CallbackServerContext;
 absl::Status Summarize(const ByteBuffer& request, const Call& call, ByteBuffer* response) {
   // Where nobody is asked who they are, a neighbour on the machine is as good as an operator.
   if (!call.by_operator()) {
-    return absl::FailedPreconditionError(
-        "this server asks nobody who they are, so it knows no operators: give it --token_file, and a token the role "
-        "admin");
+    return WithReason(absl::FailedPreconditionError(
+                          "this server asks nobody who they are, so it knows no operators: give it --token_file, and a "
+                          "token the role admin"),
+                      "OPERATORS_UNKNOWN");
   }
   const std::string& path = call.edge().decisions->path();
   if (path.empty()) {
-    return absl::FailedPreconditionError(
-        "no file holds this server's decisions: start it with --decision_log file:PATH");
+    return WithReason(
+        absl::FailedPreconditionError("no file holds this server's decisions: start it with --decision_log file:PATH"),
+        "DECISION_LOG_OFF");
   }
   call.edge().decisions->Flush();
   return AnswerMessage<v1::SummarizeDecisionsRequest, v1::SummarizeDecisionsResponse>(

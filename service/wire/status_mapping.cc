@@ -30,7 +30,7 @@ absl::string_view DefaultReason(absl::StatusCode code) {
     case absl::StatusCode::kNotFound:
       return "NAME_UNKNOWN";
     case absl::StatusCode::kFailedPrecondition:
-      return "TARGET_UNSUPPORTED";
+      return "PRECONDITION_FAILED";
     case absl::StatusCode::kAlreadyExists:
     case absl::StatusCode::kAborted:
       return "EVIDENCE_CONFLICT";

@@ -47,6 +47,22 @@ class Stated(unittest.TestCase):
                 with self.subTest(service=service, method=method):
                     self.assertTrue(f"`{method}`" in rows[service] or (verb in ("Get", "List") and f"`{verb}`" in rows[service]))
 
+    def test_the_page_of_errors_has_every_reason(self):
+        given = set()
+        for path in [*(ROOT / "service").rglob("*.cc"), *(ROOT / "service").rglob("*.h"), *(ROOT / "resolver").rglob("*.cc")]:
+            text = path.read_text()
+            if path.name.endswith("_test.cc") or "/testdata/" in str(path):
+                continue
+            if "WithReason(" in text:
+                given |= set(re.findall(r'"([A-Z]{2,}(?:_[A-Z]+)+|INTERNAL|LEAKED)"', text))
+            if path.name == "status_mapping.cc":
+                given |= set(re.findall(r'return "([A-Z_]+)";', text))
+            given |= set(re.findall(r'kCallersFault\[\] = "([A-Z_]+)"', text))
+            given |= set(re.findall(r'\bUnknown\(.*"([A-Z_]+)"\)', text))
+        listed = set(re.findall(r"(?m)^\| `([A-Z_]+)` \|", (ROOT / "docs/errors.md").read_text()))
+        self.assertGreater(len(given), 30)
+        self.assertEqual(listed, given)
+
     def test_the_clients_say_which_stubs_they_have(self):
         for language, spell in [("go", str), ("typescript", str.lower), ("python", str.lower)]:
             text = (ROOT / "clients" / language / "README.md").read_text()
