@@ -57,11 +57,12 @@ absl::Status CanOpenEvidence(absl::string_view location) {
   return IsPostgres(location) ? LoadLibpq() : absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<EvidenceStore>> OpenEvidenceStore(const std::string& location) {
+absl::StatusOr<std::unique_ptr<EvidenceStore>> OpenEvidenceStore(const std::string& location, IfMissing missing) {
   absl::string_view path = location;
-  if (absl::ConsumePrefix(&path, "sqlite:")) return OpenSqliteEvidenceStore(std::string(path));
+  if (absl::ConsumePrefix(&path, "sqlite:")) return OpenSqliteEvidenceStore(std::string(path), missing);
   if (IsPostgres(location)) return OpenPostgresEvidenceStore(location);
-  return absl::FailedPreconditionError(absl::StrCat("no evidence store: --evidence_store is ", location));
+  return absl::FailedPreconditionError(
+      absl::StrCat("'", location, "' is no evidence store: sqlite:PATH or postgresql://USER@HOST/DATABASE is one"));
 }
 
 }  // namespace flightplan::service

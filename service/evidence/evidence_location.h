@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "resolver/evidence/store.h"
+#include "service/evidence/if_missing.h"
 
 namespace flightplan::service {
 
@@ -27,7 +28,8 @@ std::string ShownEvidenceLocation(absl::string_view location);
 // FAILED_PRECONDITION: this machine has no library for a store of this kind, so that waiting would not help.
 absl::Status CanOpenEvidence(absl::string_view location);
 
-// Not for "off". UNAVAILABLE, FAILED_PRECONDITION: see EvidenceStore.
-absl::StatusOr<std::unique_ptr<EvidenceStore>> OpenEvidenceStore(const std::string& location);
+// Not for "off". UNAVAILABLE, FAILED_PRECONDITION: see EvidenceStore and IfMissing.
+absl::StatusOr<std::unique_ptr<EvidenceStore>> OpenEvidenceStore(const std::string& location,
+                                                                 IfMissing missing = IfMissing::kMake);
 
 }  // namespace flightplan::service

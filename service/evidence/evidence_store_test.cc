@@ -209,6 +209,17 @@ TEST(SqliteEvidenceStore, RefusesTheFileOfAnotherProgram) {
   EXPECT_NE(status.message().find("/no/such/folder/evidence.db"), std::string::npos) << status;
 }
 
+TEST(SqliteEvidenceStore, IsNotMadeForAReader) {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("misspelt.db");
+  const auto status = OpenEvidenceStore("sqlite:" + path, IfMissing::kRefuse).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.message().find(path), std::string::npos) << status;
+  EXPECT_NE(access(path.c_str(), F_OK), 0);
+  ASSERT_TRUE(OpenEvidenceStore("sqlite:" + path).ok());
+  EXPECT_TRUE(OpenEvidenceStore("sqlite:" + path, IfMissing::kRefuse).ok());
+}
+
 TEST(SqliteEvidenceStore, OnlyItsOwnerCanReadTheFile) {
   const TemporaryFolder folder;
   const std::string path = folder.File("evidence.db");

@@ -291,7 +291,11 @@ class SqliteEvidenceStore final : public EvidenceStore {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<EvidenceStore>> OpenSqliteEvidenceStore(const std::string& path) {
+absl::StatusOr<std::unique_ptr<EvidenceStore>> OpenSqliteEvidenceStore(const std::string& path, IfMissing missing) {
+  if (missing == IfMissing::kRefuse && ::access(path.c_str(), F_OK) != 0) {
+    return absl::FailedPreconditionError(absl::StrCat("evidence store ", path, ": ", std::strerror(errno),
+                                                      "; `flightplan serve` and `evidence import` make one"));
+  }
   // Made by us and not by SQLite, which would let everyone read it. Never opened when it is there already: closing a
   // descriptor of the file would drop the locks that this process's other connections hold on it.
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

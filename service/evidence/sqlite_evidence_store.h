@@ -7,10 +7,13 @@
 
 #include "absl/status/statusor.h"
 #include "resolver/evidence/store.h"
+#include "service/evidence/if_missing.h"
 
 namespace flightplan::service {
 
-// Opens or creates the file (mode 0600); its folder must exist. The schema is brought up to date.
-absl::StatusOr<std::unique_ptr<EvidenceStore>> OpenSqliteEvidenceStore(const std::string& path);
+// Opens the file, or makes it (mode 0600); its folder must exist. The schema is brought up to date.
+// FAILED_PRECONDITION: it is not there, and is not to be made.
+absl::StatusOr<std::unique_ptr<EvidenceStore>> OpenSqliteEvidenceStore(const std::string& path,
+                                                                       IfMissing missing = IfMissing::kMake);
 
 }  // namespace flightplan::service

@@ -56,7 +56,7 @@ CommandLine Describe(Options* options) {
               "flightplan evidence prune --evidence-store sqlite:/var/lib/flightplan/evidence.db --older-than 4320h",
           .max_positional = 2,
           .groups = {{"where",
-                      {{"--evidence-store", "URL", "sqlite:/PATH or postgresql://USER@HOST/DATABASE",
+                      {{"--evidence-store", "URL", "sqlite:PATH or postgresql://USER@HOST/DATABASE",
                         ToText(&options->store)}}},
                      {"which",
                       {{"--gpu", "NAME", "of this GPU system", ToText(&options->gpu, {.list = kGpuNames})},
@@ -73,7 +73,8 @@ CommandLine Describe(Options* options) {
 
 // What a store holds, as messages.
 absl::StatusOr<std::vector<v1::Measurement>> ReadStore(const Options& options) {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::unique_ptr<EvidenceStore> store, service::OpenEvidenceStore(options.store));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::unique_ptr<EvidenceStore> store,
+                              service::OpenEvidenceStore(options.store, service::IfMissing::kRefuse));
   FLIGHTPLAN_ASSIGN_OR_RETURN(const EvidenceChanges all, store->ChangesSince(0));
   std::vector<v1::Measurement> measurements;
   for (const EvidenceRecord& record : all.records) {
@@ -315,7 +316,7 @@ int RunPrune(const CommandLine& command, const Options& options, Context& contex
   if (!any && !options.erase) {
     return Misuse(command, "prune wants --older-than, --id, --gpu, --model, --tenant or --erase", context);
   }
-  const auto store = service::OpenEvidenceStore(options.store);
+  const auto store = service::OpenEvidenceStore(options.store, service::IfMissing::kRefuse);
   if (!store.ok()) return Failed(command, store.status(), context);
   if (any) {
     const auto pruned = (*store)->Prune(filter);

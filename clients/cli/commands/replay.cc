@@ -157,7 +157,7 @@ int RunReplay(Arguments args, Context& context) {
           "sqlite:/var/lib/flightplan/evidence.db",
       .max_positional = 1,
       .groups = {{"on what",
-                  {{"--evidence-store", "URL", "the server's store: sqlite:/PATH or postgresql://USER@HOST/DATABASE",
+                  {{"--evidence-store", "URL", "the server's store: sqlite:PATH or postgresql://USER@HOST/DATABASE",
                     ToText(&store_location)},
                    {"--catalog-dir", "DIR", "the server's overlay of the catalogue", ToText(&catalog_dir)}}}},
       .positional = {.files = true}};
@@ -168,7 +168,7 @@ int RunReplay(Arguments args, Context& context) {
   if (!catalog.ok()) return Misuse(command, catalog.status().message(), context);
   std::unique_ptr<EvidenceStore> store;
   if (!store_location.empty()) {
-    auto opened = service::OpenEvidenceStore(store_location);
+    auto opened = service::OpenEvidenceStore(store_location, service::IfMissing::kRefuse);
     if (!opened.ok()) return Failed(command, opened.status(), context);
     store = *std::move(opened);
   }
