@@ -104,6 +104,23 @@ std::vector<std::string> TargetNames() {
   return names;
 }
 
+namespace {
+
+// " but 0.15, ...": which of its releases the page does not judge.
+std::string LeftOut(absl::string_view framework) {
+  const std::vector<std::string> judged = ReleasesOf(framework);
+  const Stack* const stack = FindStack(framework);
+  if (stack == nullptr || judged.empty()) return "";
+  std::vector<std::string> left;
+  for (int release : stack->releases) {
+    if (std::find(judged.begin(), judged.end(), ReleaseText(release)) == judged.end())
+      left.push_back(ReleaseText(release));
+  }
+  return left.empty() ? "" : absl::StrCat(" but ", absl::StrJoin(left, ", "), ", whose command line was not read");
+}
+
+}  // namespace
+
 std::string RenderVersionsPage(const std::string& input, absl::string_view framework,
                                const std::vector<ReleaseAnswer>& answers, bool verbose, const Terminal& terminal) {
   Table table({{}, {}, {.right = true}, {.min_width = 24, .max_lines = 0, .shrink = true}}, 2);
@@ -126,8 +143,8 @@ std::string RenderVersionsPage(const std::string& input, absl::string_view frame
                             : Style::kRed),
                Cell(absl::StrCat(errors.size())), Cell(change, Style::kDim)});
   }
-  return absl::StrCat(terminal.Paint(terminal.Shown(input), Style::kBold), "   ", framework, ", every release\n",
-                      table.Render(terminal));
+  return absl::StrCat(terminal.Paint(terminal.Shown(input), Style::kBold), "   ", framework, ", every release",
+                      LeftOut(framework), "\n", table.Render(terminal));
 }
 
 std::string VersionsJson(const std::vector<ReleaseAnswer>& answers) {

@@ -31,7 +31,7 @@ CommandLine Describe(ConvertOptions* o) {
       .usage = "flightplan convert FILE | - | -- ARGS...  [--from NAME[@VERSION]] --to NAME[@VERSION] [flags]",
       .summary = "the same launch for another stack or release; says what has no counterpart",
       .example =
-          "flightplan convert pretrain.sh --from megatron-lm@0.15 --to megatron-lm@main\n"
+          "flightplan convert pretrain.sh --from megatron-lm@0.16 --to megatron-lm@main\n"
           "flightplan convert pretrain.sh --to megatron-bridge --gpu h100-sxm --gpus 64",
       .max_positional = 1,
       .takes_rest = true,

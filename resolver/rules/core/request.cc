@@ -64,6 +64,25 @@ const Rule kRules[] = {
            return absl::StrCat("release '", Utf8Prefix(f.env().unknown_version, 64), "' is none that was read, ",
                                ReleaseText(ReleaseOf(f.env())), " is the nearest");
          }},
+    {.id = "target.command-line-not-read",
+     .area = "version-gate",
+     .kind = Kind::kWarning,
+     .at = {Phase::kAdvice, 0},
+     .source = "Flightplan: the releases whose code was read",
+     .when =
+         [](F f) {
+           const bool own = f.command_line() && !f.fork() && f.stack().own_source.empty();
+           return own && ReleaseOf(f.env()) < kFirstCommandLine;
+         },
+     .needs = "take a release whose command line was read, or expect that flags which came or went in between are "
+              "judged by the later one",
+     .detail =
+         [](F f) {
+           return absl::StrCat("of ", f.stack().name, " ", ReleaseText(ReleaseOf(f.env())),
+                               " the config classes were read and the command line was not: flags, their defaults and "
+                               "the checks of arguments.py are those of ",
+                               ReleaseText(kFirstCommandLine));
+         }},
 };
 
 }  // namespace
