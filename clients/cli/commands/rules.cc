@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/name_lists.h"
 #include "clients/cli/output.h"
@@ -8,13 +11,30 @@
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
 #include "flightplan/v1/catalog_service.pb.h"
+#include "resolver/base/nearest.h"
 
 namespace flightplan::cli {
 namespace {
 
+bool Reads(const v1::RuleInfo& rule, const std::string& knob) {
+  return std::find(rule.reads().begin(), rule.reads().end(), knob) != rule.reads().end();
+}
+
+// Of an area that no rule is in.
+std::string NoArea(const std::string& area, const v1::ListRulesResponse& every) {
+  std::vector<absl::string_view> areas;
+  for (const v1::RuleInfo& rule : every.rules()) areas.push_back(rule.area());
+  std::sort(areas.begin(), areas.end());
+  areas.erase(std::unique(areas.begin(), areas.end()), areas.end());
+  const absl::string_view nearest = NearestName(area, areas);
+  return absl::StrCat("--area: no rule is in ", Quoted(area),
+                      nearest.empty() ? absl::StrCat("; areas are ", absl::StrJoin(areas, ", "))
+                                      : absl::StrCat("; did you mean ", nearest, "?"));
+}
+
 bool Matches(const v1::RuleInfo& rule, const std::string& word, const std::string& kind, const std::string& knob) {
   if (!kind.empty() && rule.kind() != kind) return false;
-  if (!knob.empty() && std::find(rule.reads().begin(), rule.reads().end(), knob) == rule.reads().end()) return false;
+  if (!knob.empty() && !Reads(rule, knob)) return false;
   return ContainsWord(rule.id(), word) || ContainsWord(rule.text(), word);
 }
 
@@ -52,6 +72,26 @@ int RunRules(Arguments args, Context& context) {
   v1::ListRulesResponse all, shown;
   if (const absl::Status status = ListAll(**backend, &Backend::ListRules, request, &all); !status.ok()) {
     return Failed(command, status, context);
+  }
+  if (!area.empty() && all.rules_size() == 0) {
+    v1::ListRulesResponse every;
+    if (const absl::Status status = ListAll(**backend, &Backend::ListRules, v1::ListRulesRequest(), &every);
+        !status.ok()) {
+      return Failed(command, status, context);
+    }
+    return Misuse(command, NoArea(area, every), context);
+  }
+  // A variable of the environment is read by rules and is no knob; a launch's word for a knob is read by none.
+  const bool read = std::any_of(all.rules().begin(), all.rules().end(),
+                                [&](const v1::RuleInfo& rule) { return knob.empty() || Reads(rule, knob); });
+  if (!read) {
+    v1::GetKnobRequest get;
+    get.set_name(knob);
+    v1::KnobInfo known;
+    if (const absl::Status status = (*backend)->GetKnob(get, &known); !status.ok()) {
+      return Failed(command, status, context);
+    }
+    knob = known.name();
   }
   for (const v1::RuleInfo& rule : all.rules()) {
     if (Matches(rule, parsed.positional.empty() ? "" : parsed.positional[0], kind, knob)) *shown.add_rules() = rule;
