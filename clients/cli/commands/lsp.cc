@@ -12,9 +12,10 @@ namespace flightplan::cli {
 
 int RunLsp(Arguments args, Context& context) {
   BackendOptions where;
+  bool stdio = false;
   const CommandLine command{
       .name = "lsp",
-      .usage = "flightplan lsp [--server ADDRESS]",
+      .usage = "flightplan lsp [--stdio] [--server ADDRESS]",
       .summary =
           "a language server on standard input and output: findings, hover, completion and repairs in scripts, "
           "argument "
@@ -22,7 +23,8 @@ int RunLsp(Arguments args, Context& context) {
       .example =
           "flightplan lsp\n"
           "# for Helix, in languages.toml: [language-server.flightplan] command = \"flightplan\", args = [\"lsp\"]",
-      .groups = {BackendFlags(&where)}};
+      .groups = {{"editor", {{"--stdio", "", "as without it; editors add it", ToSwitch(&stdio)}}},
+                 BackendFlags(&where)}};
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(where, context);
