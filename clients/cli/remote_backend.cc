@@ -81,8 +81,7 @@ class RemoteBackend final : public Backend {
   // One stream: a thread writes, this one reads. The server reads no further while it has its limit in hand.
   absl::Status ValidateBatch(const std::vector<v1::ValidateConfigRequest>& requests, const BatchDone& done) override {
     grpc::ClientContext context;
-    AddToken(&context);
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kServerPlanSeconds));
+    FLIGHTPLAN_RETURN_IF_ERROR(Prepare(kServerPlanSeconds, &context));
     const auto stream = resolver_->BatchResolve(&context);
     std::thread writer([&] {
       for (size_t i = 0; i < requests.size(); ++i) {
@@ -128,8 +127,7 @@ class RemoteBackend final : public Backend {
                            const std::function<bool(const v1::PlanProgress&)>& progress,
                            v1::PlanResult* result) override {
     grpc::ClientContext context;
-    AddToken(&context);
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kServerPlanSeconds));
+    FLIGHTPLAN_RETURN_IF_ERROR(Prepare(kServerPlanSeconds, &context));
     const auto stream = resolver_->PlanLayouts(&context, request);
     v1::PlanLayoutsResponse event;
     while (stream->Read(&event)) {
@@ -172,8 +170,7 @@ class RemoteBackend final : public Backend {
       return absl::InvalidArgumentError("--worker and --fake have no effect with --server: it has its own settings");
     }
     grpc::ClientContext context;
-    AddToken(&context);
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kServerProbeSeconds));
+    FLIGHTPLAN_RETURN_IF_ERROR(Prepare(kServerProbeSeconds, &context));
     const auto stream = probe_->RunProbe(&context, request);
     v1::RunProbeResponse event;
     while (stream->Read(&event)) {
@@ -206,12 +203,19 @@ class RemoteBackend final : public Backend {
   }
 
  private:
+  // A call's token and deadline, in which the wait for the connection is.
+  absl::Status Prepare(int seconds, grpc::ClientContext* context) {
+    const auto now = std::chrono::system_clock::now();
+    AddToken(context);
+    context->set_deadline(now + std::chrono::seconds(seconds));
+    return AwaitConnection(channel_.get(), address_, now + std::chrono::seconds(kServerDeadlineSeconds));
+  }
+
   template <class Stub, class Request, class Response>
   absl::Status Call(Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                     const Request& request, Response* response, int seconds = kServerDeadlineSeconds) {
     grpc::ClientContext context;
-    AddToken(&context);
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(seconds));
+    FLIGHTPLAN_RETURN_IF_ERROR(Prepare(seconds, &context));
     return FromGrpc((stub.*method)(&context, request, response), address_, seconds);
   }
 

@@ -1,8 +1,13 @@
 #include "clients/cli/remote_channel.h"
 
+#include <cstdint>
 #include <cstdlib>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "clients/cli/backend.h"
 #include "clients/cpp/plaintext_token.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
@@ -13,6 +18,7 @@ namespace flightplan::cli {
 namespace {
 
 constexpr size_t kMaxPemBytes = size_t{1} << 20;
+constexpr uint64_t kMaxPort = 65535;
 
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
@@ -36,9 +42,24 @@ absl::Status CheckToken(const std::string& address) {
       absl::StrCat("--server: ", PlaintextTokenRefusal(address), " (TLS: FLIGHTPLAN_CA_FILE)"));
 }
 
+// gRPC takes a port in 16 bits: of 99999 it would ask whoever listens on 34463.
+absl::Status CheckAddress(const std::string& address) {
+  if (absl::StartsWith(address, "unix")) return absl::OkStatus();
+  for (const absl::string_view part : absl::StrSplit(address, ',')) {  // "ipv4:1.2.3.4:5,1.2.3.5:5" are several
+    const absl::string_view port = part.substr(part.rfind(':') + 1);
+    uint64_t number = 0;
+    const bool digits = !port.empty() && port.find_first_not_of("0123456789") == absl::string_view::npos;
+    if (port.size() == part.size() || !digits || (absl::SimpleAtoi(port, &number) && number <= kMaxPort)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--server ", address, ": a port is a number from 1 to ", kMaxPort, ", not ", port.substr(0, 24)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& address) {
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckAddress(address));
   FLIGHTPLAN_RETURN_IF_ERROR(CheckToken(address));
   if (Variable("FLIGHTPLAN_CA_FILE").empty()) return grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
   grpc::SslCredentialsOptions options;
@@ -46,6 +67,22 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& ad
   FLIGHTPLAN_ASSIGN_OR_RETURN(options.pem_cert_chain, ContentOf("FLIGHTPLAN_CERT_FILE"));
   FLIGHTPLAN_ASSIGN_OR_RETURN(options.pem_private_key, ContentOf("FLIGHTPLAN_KEY_FILE"));
   return grpc::CreateChannel(address, grpc::SslCredentials(options));
+}
+
+absl::Status NoAnswerInTime(const std::string& address) {
+  return absl::DeadlineExceededError(
+      absl::StrCat("no answer from ", address, " within ", kServerDeadlineSeconds, " s"));
+}
+
+absl::Status AwaitConnection(grpc::Channel* channel, const std::string& address,
+                             std::chrono::system_clock::time_point deadline) {
+  for (;;) {
+    const grpc_connectivity_state state = channel->GetState(/*try_to_connect=*/true);
+    // Of a server that cannot be reached the call itself says why, and at once.
+    if (state != GRPC_CHANNEL_IDLE && state != GRPC_CHANNEL_CONNECTING) return absl::OkStatus();
+    if (channel->WaitForStateChange(state, deadline)) continue;
+    return NoAnswerInTime(address);
+  }
 }
 
 void AddToken(grpc::ClientContext* context) {

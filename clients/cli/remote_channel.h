@@ -3,6 +3,7 @@
 // environment: flags of a process can be read by everybody on the machine.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -12,9 +13,15 @@
 
 namespace flightplan::cli {
 
-// INVALID_ARGUMENT: one of the files cannot be read, or the token would go to another machine in the clear and
-// FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN is not 1.
+// INVALID_ARGUMENT: the port is none, one of the files cannot be read, or the token would go to another machine in the
+// clear and FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN is not 1.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& address);
+// Returns once a call would go out, or fail at once. DEADLINE_EXCEEDED: somebody took the connection and said nothing
+// of gRPC, for kServerDeadlineSeconds; a call would wait twice as long, for gRPC's own patience with a handshake.
+absl::Status AwaitConnection(grpc::Channel* channel, const std::string& address,
+                             std::chrono::system_clock::time_point deadline);
+// DEADLINE_EXCEEDED, of a call that had kServerDeadlineSeconds.
+absl::Status NoAnswerInTime(const std::string& address);
 void AddToken(grpc::ClientContext* context);
 
 }  // namespace flightplan::cli

@@ -1,9 +1,15 @@
 #include "service/net/listen_address.h"
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 
 namespace flightplan::service {
+namespace {
+
+constexpr int kMaxPort = 65535;
+
+}  // namespace
 
 std::optional<HostPort> SplitHostPort(absl::string_view address) {
   const size_t colon = address.rfind(':');
@@ -12,7 +18,11 @@ std::optional<HostPort> SplitHostPort(absl::string_view address) {
   const bool bracketed = absl::ConsumePrefix(&host, "[");
   if (bracketed != absl::ConsumeSuffix(&host, "]")) return std::nullopt;
   if (!bracketed && absl::StrContains(host, ':')) return std::nullopt;
-  return HostPort{std::string(host), std::string(address.substr(colon + 1))};
+  const absl::string_view port = address.substr(colon + 1);
+  int number = 0;
+  const bool digits = port.find_first_not_of("0123456789") == absl::string_view::npos;
+  if (!port.empty() && !(digits && absl::SimpleAtoi(port, &number) && number <= kMaxPort)) return std::nullopt;
+  return HostPort{std::string(host), std::string(port)};
 }
 
 bool IsLoopback(absl::string_view address) {

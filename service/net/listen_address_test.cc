@@ -27,6 +27,14 @@ TEST(SplitHostPort, TakesNothingThatHasTwoReadings) {
   }
 }
 
+TEST(SplitHostPort, TakesNoPortThatTcpHasNot) {
+  EXPECT_EQ(Halves("127.0.0.1:65535"), "127.0.0.1 65535");
+  for (const char* address :
+       {"127.0.0.1:65536", "127.0.0.1:99999", "[::1]:4294967297", "127.0.0.1:-1", "127.0.0.1:http", "127.0.0.1: 80"}) {
+    EXPECT_EQ(Halves(address), "none") << address;
+  }
+}
+
 TEST(IsLoopback, HoldsForThisMachineAlone) {
   for (const char* address : {"unix:/run/x", "127.0.0.1:1", "127.8.9.10:1", "localhost:1", "[::1]:1"}) {
     EXPECT_TRUE(IsLoopback(address)) << address;

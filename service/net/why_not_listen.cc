@@ -44,7 +44,7 @@ std::string WhyNotListen(const std::string& address) {
   absl::string_view rest = address;
   if (absl::ConsumePrefix(&rest, "unix:")) return WhyNoSocketFile(rest);
   const std::optional<HostPort> at = SplitHostPort(rest);
-  if (!at.has_value()) return absl::StrCat("it must be ", kHostPortForms);
+  if (!at.has_value()) return absl::StrCat("it must be ", absl::StripSuffix(kHostPortForms, ","));
   addrinfo wanted = {};
   wanted.ai_socktype = SOCK_STREAM;
   wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;

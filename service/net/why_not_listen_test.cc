@@ -46,7 +46,7 @@ TEST(WhyNotListen, NamesWhatIsMissing) {
   EXPECT_EQ(WhyNotListen("192.0.2.1:0"), "this machine has no such address");
   EXPECT_EQ(WhyNotListen("unix:/nonexistent/folder/x.sock"),
             "no socket can be made in /nonexistent/folder: No such file or directory");
-  EXPECT_EQ(WhyNotListen("localhost"), "it must be HOST:PORT or [HOST]:PORT");
+  EXPECT_EQ(WhyNotListen("localhost"), "it must be HOST:PORT or [HOST]:PORT, PORT from 0 to 65535");
 }
 
 }  // namespace

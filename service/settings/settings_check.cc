@@ -1,5 +1,6 @@
 #include "service/settings/settings_check.h"
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -11,16 +12,27 @@
 namespace flightplan::service {
 namespace {
 
+bool IsHostPort(const std::string& address) {
+  const std::optional<HostPort> at = SplitHostPort(address);
+  return at.has_value() && !at->port.empty();
+}
+
+// Of a port that is HTTP's; empty: there is none.
+absl::Status CheckHttpAddress(absl::string_view setting, const std::string& address, absl::string_view example) {
+  if (address.empty() || (!absl::StartsWith(address, "unix:") && IsHostPort(address))) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(setting, " is '", Utf8Prefix(address, 64), "', must be ", kHostPortForms, " such as ", example));
+}
+
 absl::Status CheckWeb(const Settings& settings, bool tls) {
   const std::string& address = settings.web_listen;
   if (address.empty()) {
     if (settings.web_host.empty() && settings.web_origin.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError("web_host and web_origin need web_listen");
   }
-  if (absl::StartsWith(address, "unix:") || !SplitHostPort(address).has_value()) {
-    return absl::InvalidArgumentError(absl::StrCat("web_listen is '", Utf8Prefix(address, 64), "', must be ",
-                                                   kHostPortForms, " such as 127.0.0.1:8080"));
-  }
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckHttpAddress("web_listen", address, "127.0.0.1:8080"));
   if (IsLoopback(address)) return absl::OkStatus();
   const std::string reachable = absl::StrCat("web_listen '", address, "' can be reached from other machines and ");
   if (settings.token_file.empty()) {
@@ -58,13 +70,17 @@ absl::Status CheckTogether(const Settings& settings) {
           "front_listen needs token_file: whoever reaches the front is a stranger, and is asked who they are");
     }
   }
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckHttpAddress("http_listen", settings.http_listen, "127.0.0.1:9464"));
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckHttpAddress("health_listen", settings.health_listen, "127.0.0.1:9465"));
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckHttpAddress("webhook_listen", settings.webhook_listen, "0.0.0.0:8443"));
   FLIGHTPLAN_RETURN_IF_ERROR(CheckWeb(settings, tls));
   for (const std::string& address : settings.listen) {
-    if (IsLoopback(address)) continue;
-    if (!SplitHostPort(address).has_value()) {
+    if (absl::StartsWith(address, "unix:")) continue;
+    if (!IsHostPort(address)) {
       return absl::InvalidArgumentError(
           absl::StrCat("listen address '", Utf8Prefix(address, 64), "' must be ", kHostPortForms, " or unix:PATH"));
     }
+    if (IsLoopback(address)) continue;
     const std::string reachable =
         absl::StrCat("listen address '", address, "' can be reached from other machines and ");
     if (!tls && !settings.allow_plaintext) {

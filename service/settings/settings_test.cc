@@ -123,7 +123,8 @@ TEST(Settings, PlaintextBeyondThisMachineMustBeAskedFor) {
   EXPECT_NE(ErrorOf({"--listen=unix-abstract:flightplan"}).find("anybody may connect"), std::string::npos);
   EXPECT_EQ(ErrorOf({"--listen=[::1]:1"}), "");
   for (const char* address : {"localhost", "50051", "::1:50051"}) {
-    EXPECT_NE(ErrorOf({absl::StrCat("--listen=", address)}).find("must be HOST:PORT or [HOST]:PORT or unix:PATH"),
+    EXPECT_NE(ErrorOf({absl::StrCat("--listen=", address)})
+                  .find("must be HOST:PORT or [HOST]:PORT, PORT from 0 to 65535, or unix:PATH"),
               std::string::npos)
         << address;
   }
@@ -131,6 +132,12 @@ TEST(Settings, PlaintextBeyondThisMachineMustBeAskedFor) {
 
 TEST(Settings, BrowsersBeyondThisMachineMustShowWhoTheyAre) {
   EXPECT_EQ(ErrorOf({"--web_listen=127.0.0.1:8080"}), "");
+  for (const char* flag : {"--http_listen", "--health_listen", "--web_listen", "--listen"}) {
+    for (const char* port : {"70000", "", "grpc"}) {
+      EXPECT_NE(ErrorOf({absl::StrCat(flag, "=127.0.0.1:", port)}).find("PORT from 0 to 65535"), std::string::npos)
+          << flag << " " << port;
+    }
+  }
   EXPECT_EQ(ErrorOf({"--web_listen=localhost:0"}), "");
   EXPECT_NE(ErrorOf({"--web_listen=0.0.0.0:8080"}).find("token_file"), std::string::npos);
   EXPECT_NE(ErrorOf({"--web_listen=0.0.0.0:8080", "--token_file=t"}).find("TLS"), std::string::npos);

@@ -93,14 +93,14 @@ absl::StatusOr<std::vector<v1::Measurement>> ReadStore(const Options& options) {
 class Remote {
  public:
   Remote(const std::string& address, const std::shared_ptr<grpc::Channel>& channel)
-      : address_(address), stub_(v1::EvidenceService::NewStub(channel)) {}
+      : address_(address), channel_(channel), stub_(v1::EvidenceService::NewStub(channel)) {}
 
   absl::Status Report(const v1::Measurement& measurement) {
     v1::ReportMeasurementRequest request;
     *request.mutable_measurement() = measurement;
     v1::ReportMeasurementResponse response;
     grpc::ClientContext context;
-    Prepare(&context);
+    FLIGHTPLAN_RETURN_IF_ERROR(Prepare(&context));
     return Status(stub_->ReportMeasurement(&context, request, &response));
   }
   absl::StatusOr<std::vector<v1::Measurement>> List(const Options& options) {
@@ -111,7 +111,7 @@ class Remote {
     request.set_page_size(kPageSize);
     do {
       grpc::ClientContext context;
-      Prepare(&context);
+      FLIGHTPLAN_RETURN_IF_ERROR(Prepare(&context));
       v1::ListMeasurementsResponse page;
       FLIGHTPLAN_RETURN_IF_ERROR(Status(stub_->ListMeasurements(&context, request, &page)));
       all.insert(all.end(), page.measurements().begin(), page.measurements().end());
@@ -121,19 +121,23 @@ class Remote {
   }
 
  private:
-  static void Prepare(grpc::ClientContext* context) {
+  absl::Status Prepare(grpc::ClientContext* context) {
+    const auto deadline = std::chrono::system_clock::now() + std::chrono::seconds(kServerDeadlineSeconds);
     AddToken(context);
-    context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kServerDeadlineSeconds));
+    context->set_deadline(deadline);
+    return AwaitConnection(channel_.get(), address_, deadline);
   }
   absl::Status Status(const grpc::Status& status) const {
     if (status.ok()) return absl::OkStatus();
     const auto code = static_cast<absl::StatusCode>(status.error_code());
+    if (code == absl::StatusCode::kDeadlineExceeded) return NoAnswerInTime(address_);
     return absl::Status(code, code == absl::StatusCode::kUnavailable
                                   ? absl::StrCat("no answer from ", address_, ": ", status.error_message())
                                   : status.error_message());
   }
 
   const std::string address_;
+  const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::EvidenceService::Stub> stub_;
 };
 
