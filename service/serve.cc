@@ -26,7 +26,9 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "service/call/access_policy.h"
+#include "service/call/decision_log.h"
 #include "service/evidence/evidence_location.h"
+#include "service/http/webhook_certificates.h"
 #include "service/local/catalog_folder.h"
 #include "service/local/profile_store.h"
 #include "service/local/steady_time.h"
@@ -38,8 +40,7 @@ namespace flightplan::service {
 namespace {
 
 constexpr int kStopped = 0;
-constexpr int kCannotStart = 1;
-constexpr int kMisuse = 2;
+constexpr int kCannotStart = 2;  // a setting that makes no sense, or an address or a file that cannot be had
 
 class PipelineBackend final : public ResolverBackend {
  public:
@@ -137,9 +138,9 @@ class StopSignals {
   int fd_;
 };
 
-int Fail(int code, const absl::Status& status) {
+int Fail(const absl::Status& status) {
   std::cerr << "flightplan serve: " << status.message() << "\n";
-  return code;
+  return kCannotStart;
 }
 
 std::string Addresses(const Settings& settings, const std::vector<int>& ports) {
@@ -155,12 +156,17 @@ std::string Addresses(const Settings& settings, const std::vector<int>& ports) {
   return absl::StrJoin(shown, ", ");
 }
 
-// Tokens, quotas and certificates, for --check_config.
-absl::Status CheckAccessFiles(const Settings& settings, const SettingsSources& sources) {
+// What Server::Start refuses of files, for --check_config: none is made.
+absl::Status CheckFiles(const Settings& settings, const SettingsSources& sources) {
+  FLIGHTPLAN_RETURN_IF_ERROR(DecisionLog::Check(settings.decision_log));
   Metrics metrics(kVersion, "");
   FLIGHTPLAN_RETURN_IF_ERROR(AccessPolicy(settings, /*usual_concurrent=*/0, &metrics).Load(sources));
   const TlsFiles tls = {settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file};
-  return tls.on() ? CheckTlsFiles(tls, absl::Now()) : absl::OkStatus();
+  if (tls.on()) FLIGHTPLAN_RETURN_IF_ERROR(CheckTlsFiles(tls, absl::Now()));
+  if (settings.webhook_listen.empty()) return absl::OkStatus();
+  LineSink sink(STDERR_FILENO);
+  Log log(&sink, settings.log_level);
+  return WebhookCertificates::Load(WebhookFilesOf(settings), &log).status();
 }
 
 // SIGHUP. Each file by itself: one that is bad changes nothing and is named.
@@ -254,7 +260,7 @@ int ServeMain(const std::vector<std::string>& args) {
   StopSignals signals;
   const SettingsSources sources = ProcessSources();
   const absl::StatusOr<Settings> settings = ParseSettings(args, sources);
-  if (!settings.ok()) return Fail(kMisuse, settings.status());
+  if (!settings.ok()) return Fail(settings.status());
   if (settings->help) {
     std::cout << SettingsHelp();
     return kStopped;
@@ -264,23 +270,23 @@ int ServeMain(const std::vector<std::string>& args) {
     return kStopped;
   }
   if (const absl::Status library = CanOpenEvidence(settings->evidence_store); !library.ok()) {
-    return Fail(kCannotStart, library);
+    return Fail(library);
   }
   const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(settings->catalog_dir);
-  if (!catalog.ok()) return Fail(kMisuse, catalog.status());
+  if (!catalog.ok()) return Fail(catalog.status());
   const absl::StatusOr<std::shared_ptr<ProfileStore>> profiles =
       OpenProfileStore(settings->profile_dir, settings->profile_max_age, *catalog,
                        [](const std::string& what) { std::cerr << "flightplan serve: left alone: " << what << "\n"; });
-  if (!profiles.ok()) return Fail(kMisuse, profiles.status());
+  if (!profiles.ok()) return Fail(profiles.status());
   if (settings->check_config) {
-    if (const absl::Status files = CheckAccessFiles(*settings, sources); !files.ok()) return Fail(kMisuse, files);
+    if (const absl::Status files = CheckFiles(*settings, sources); !files.ok()) return Fail(files);
     std::cout << "settings and catalogue are fine\n";
     return kStopped;
   }
   LastWord last_word;
   absl::StatusOr<std::unique_ptr<Server>> server =
       Server::Start(*settings, *catalog, std::make_unique<PipelineBackend>(*catalog, *profiles));
-  if (!server.ok()) return Fail(kCannotStart, server.status());
+  if (!server.ok()) return Fail(server.status());
   Log& log = (*server)->log();
   log.Write(LogLevel::kInfo, "serving",
             {{"version", kVersion},

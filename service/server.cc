@@ -42,6 +42,7 @@
 #include "service/net/reflection.h"
 #include "service/net/tls.h"
 #include "service/net/why_not_listen.h"
+#include "service/observe/grpc_log.h"
 #include "service/observe/process_metrics.h"
 #include "service/probe/probe_link.h"
 #include "service/probe/probe_service.h"
@@ -116,9 +117,7 @@ void ShowCertificates(const Settings& settings, Metrics* metrics) {
 WebhookEndpoint::Options WebhookOptions(const Settings& settings) {
   WebhookEndpoint::Options options;
   options.listen = settings.webhook_listen;
-  options.files.cert_file = settings.webhook_cert_file;
-  options.files.key_file = settings.webhook_key_file;
-  options.files.client_ca_file = settings.webhook_client_ca_file;
+  options.files = WebhookFilesOf(settings);
   for (const doors::Mode mode : {doors::Mode::kShadow, doors::Mode::kWarn, doors::Mode::kEnforce}) {
     if (doors::ModeWord(mode) == settings.webhook_mode) options.policy.mode = mode;
   }
@@ -169,6 +168,7 @@ struct Server::Parts {
       : settings(s),
         log_sink(STDERR_FILENO),
         log(&log_sink, s.log_level),
+        grpc_log(&log),
         metrics(kVersion, in_force->revision()),
         backend(std::make_unique<ReloadableBackend>(std::move(b))),
         gate(InFlightLimit(s)),
@@ -210,6 +210,7 @@ struct Server::Parts {
   const Settings settings;
   LineSink log_sink;
   Log log;
+  GrpcLog grpc_log;
   Metrics metrics;
   std::unique_ptr<DecisionLog> decisions;
   std::unique_ptr<ReloadableBackend> backend;

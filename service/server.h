@@ -67,9 +67,9 @@ class Server {
   std::vector<int> ports_;
 };
 
-// `flightplan serve ARGS...`: serves until SIGTERM or SIGINT. Exit code 0: stopped as asked; 1: could not start; 2:
-// wrong flags or settings. Call it before the process has started any thread: the signals are blocked here, for all
-// threads.
+// `flightplan serve ARGS...`: serves until SIGTERM or SIGINT. Exit code 0: stopped as asked; 2: wrong flags or
+// settings, or an address or a file that cannot be had. Call it before the process has started any thread: the signals
+// are blocked here, for all threads.
 int ServeMain(const std::vector<std::string>& args);
 
 }  // namespace flightplan::service

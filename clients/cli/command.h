@@ -24,7 +24,7 @@ namespace flightplan::cli {
 enum Exit : int {
   kExitOk = 0,
   kExitFindings = 1,     // findings of level error: the launch would be refused or would fail
-  kExitMisuse = 2,       // the command line, or a name or file on it, makes no sense
+  kExitMisuse = 2,       // the command line, or a name, file or address on it, makes no sense or cannot be had
   kExitUnreachable = 3,  // the server did not answer
   kExitInternal = 4,     // our own bug, or an answer that cannot be read
   kExitOutput = 5,       // what was asked for is known, but could not be written: a full disk, a closed descriptor

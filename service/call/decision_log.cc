@@ -42,6 +42,13 @@ void AppendDoor(const DecisionDoor& door, JsonLine* line) {
 
 }  // namespace
 
+absl::Status DecisionLog::Check(const std::string& where) {
+  absl::string_view path = where;
+  if (!absl::ConsumePrefix(&path, "file:")) return absl::OkStatus();
+  const absl::Status can = LineSink::CheckAppend(std::string(path));
+  return can.ok() ? can : absl::FailedPreconditionError(absl::StrCat("decision log ", can.message()));
+}
+
 absl::StatusOr<std::unique_ptr<DecisionLog>> DecisionLog::Open(const std::string& where, Metrics* metrics, Log* log) {
   auto decisions = absl::WrapUnique(new DecisionLog(metrics, log));
   const auto lost = [raw = decisions.get()](uint64_t lines, int error) { raw->Lost(lines, error); };

@@ -44,6 +44,9 @@ class DecisionLog {
   // `metrics` and `log` must outlive the log.
   static absl::StatusOr<std::unique_ptr<DecisionLog>> Open(const std::string& where, Metrics* metrics, Log* log);
 
+  // The same error as Open's; makes no file.
+  static absl::Status Check(const std::string& where);
+
   bool enabled() const { return sink_ != nullptr; }
   // The file that is appended to; empty: none.
   const std::string& path() const { return path_; }

@@ -56,6 +56,14 @@ std::string StampOf(const WebhookFiles& files) {
 WebhookCertificates::WebhookCertificates(WebhookFiles files, std::shared_ptr<SSL_CTX> first, Log* log)
     : files_(std::move(files)), log_(log), in_use_(std::move(first)), stamp_(StampOf(files_)) {}
 
+WebhookFiles WebhookFilesOf(const Settings& settings) {
+  WebhookFiles files;
+  files.cert_file = settings.webhook_cert_file;
+  files.key_file = settings.webhook_key_file;
+  files.client_ca_file = settings.webhook_client_ca_file;
+  return files;
+}
+
 absl::StatusOr<std::unique_ptr<WebhookCertificates>> WebhookCertificates::Load(WebhookFiles files, Log* log) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::shared_ptr<SSL_CTX> first, LoadFiles(files));
   return absl::WrapUnique(new WebhookCertificates(std::move(files), std::move(first), log));

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "service/observe/log.h"
+#include "service/settings/settings.h"
 
 namespace flightplan::service {
 
@@ -19,6 +20,9 @@ struct WebhookFiles {
   std::string client_ca_file;       // PEM; empty: any client that reaches the port may ask
   std::string setting = "webhook";  // how the names of the three settings begin, for errors: "webhook_cert_file"
 };
+
+// The webhook's own.
+WebhookFiles WebhookFilesOf(const Settings& settings);
 
 class WebhookCertificates {
  public:

@@ -54,6 +54,24 @@ LineSink::LineSink(int fd, std::string path, OnLost on_lost)
         Run();
       }) {}
 
+absl::Status LineSink::CheckAppend(const std::string& path) {
+  int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0 && errno == ENOENT) {
+    // It would be made, where its folder lets this user.
+    const std::string folder = path.substr(0, path.rfind('/') + 1);
+    fd = ::open(folder.empty() ? "." : folder.c_str(), O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && ::faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) != 0) {
+      const int error = errno;
+      ::close(fd);
+      fd = -1;
+      errno = error;
+    }
+  }
+  if (fd < 0) return absl::FailedPreconditionError(absl::StrCat(path, ": ", std::strerror(errno)));
+  ::close(fd);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<LineSink>> LineSink::Append(const std::string& path, OnLost on_lost) {
   const int fd = OpenToAppend(path);
   if (fd < 0) return absl::FailedPreconditionError(absl::StrCat(path, ": ", std::strerror(errno)));

@@ -29,6 +29,8 @@ class LineSink {
   // Appends to a file, which is made for its owner and group. It is opened again when the name stands for another file
   // (looked at once a second while lines come) and at Reopen. FAILED_PRECONDITION: it cannot be opened.
   static absl::StatusOr<std::unique_ptr<LineSink>> Append(const std::string& path, OnLost on_lost);
+  // What Append would say, without making a file.
+  static absl::Status CheckAppend(const std::string& path);
   // Writes what is queued.
   ~LineSink();
   LineSink(const LineSink&) = delete;

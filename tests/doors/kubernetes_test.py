@@ -372,11 +372,12 @@ class KubernetesDoor(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for name, text in (("cert.pem", "no certificate"), ("key.pem", "no key")):
                 (pathlib.Path(folder) / name).write_text(text)
-            done = subprocess.run([FLIGHTPLAN, "serve", f"--listen=unix:{folder}/s.sock", "--http_listen=",
-                                   "--webhook_listen=127.0.0.1:0", f"--webhook_cert_file={folder}/cert.pem",
-                                   f"--webhook_key_file={folder}/key.pem"], capture_output=True, timeout=30)
-            self.assertEqual(done.returncode, 1)
-            self.assertIn(b"holds no PEM certificate chain", done.stderr)
+            for check in ([], ["--check_config"]):
+                done = subprocess.run([FLIGHTPLAN, "serve", f"--listen=unix:{folder}/s.sock", "--http_listen=",
+                                       "--webhook_listen=127.0.0.1:0", f"--webhook_cert_file={folder}/cert.pem",
+                                       f"--webhook_key_file={folder}/key.pem", *check], capture_output=True, timeout=30)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(b"holds no PEM certificate chain", done.stderr)
 
     def test_manifest_sends_what_the_webhook_reads(self):
         documents = list(yaml.safe_load_all(MANIFEST.read_text()))

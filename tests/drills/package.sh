@@ -98,7 +98,7 @@ front
 # libpq is recommended, not needed: a server that wants it says so, at once.
 code=0
 "${inside[@]}" flightplan serve --listen=127.0.0.1:0 --http_listen= --evidence_store=postgresql://nobody@127.0.0.1/none 2>"$work/no_libpq" || code=$?
-[ "$code" = 1 ] && grep -q 'apt-get install libpq5' "$work/no_libpq" || fail "without libpq the server ends with $code: $(cat "$work/no_libpq")"
+[ "$code" = 2 ] && grep -q 'apt-get install libpq5' "$work/no_libpq" || fail "without libpq the server ends with $code: $(cat "$work/no_libpq")"
 
 # An upgrade: the same package under a later version. What the administrator wrote stays.
 echo '# ours' >>"$root/etc/flightplan/config.yaml"

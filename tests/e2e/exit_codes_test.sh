@@ -58,6 +58,7 @@ expect 0 models
 expect 0 gpus
 expect 0 version
 expect 0 help
+expect 0 lsp --stdio # as editors start it
 expect 0 fingerprint --root "$work"
 for command in resolve plan diff validate fix timeline explain rules knobs models gpus fingerprint; do expect 0 "$command" --help; done
 
@@ -95,6 +96,14 @@ expect 2 gpus no-such-gpu
 expect 2 fingerprint --format xml
 expect 2 no-such-command
 
+expect 2 rules --knob moe_token_dispacher_type
+expect 2 rules --area recomput
+expect 2 gpus --server 127.0.0.1:99999
+grep -q '65535, not 99999' "$work/err" || fail "a port above 65,535 is named: $(cat "$work/err")"
+expect 2 evidence list --evidence-store "sqlite:$work/misspelt.db"
+grep -q misspelt.db "$work/err" || fail "a store that is not there is named: $(cat "$work/err")"
+[ ! -e "$work/misspelt.db" ] || fail "a command that reads makes no store"
+
 # --- The size of the job is the launch's own ---
 expect 1 validate "$work/bad.sh" --gpu h100-sxm
 
@@ -103,6 +112,15 @@ for ask in "plan --model qwen3-30b-a3b --gpu h100-sxm --gpus 16" "diff $work/bad
   # shellcheck disable=SC2086
   expect 3 $ask --server "unix:$work/nobody.sock"
 done
+
+# One that takes the connection and says nothing: ten seconds in all, of a search too.
+python3 -c 'import socket, time
+mute = socket.socket(socket.AF_UNIX); mute.bind("'"$work"'/mute.sock"); mute.listen(9); time.sleep(60)' &
+mute=$!
+for _ in $(seq 50); do [ ! -S "$work/mute.sock" ] || break; sleep 0.1; done
+expect 3 plan "${small[@]}" --server "unix:$work/mute.sock"
+grep -q 'no answer from .* within 10 s' "$work/err" || fail "how long it waited is said: $(cat "$work/err")"
+kill "$mute"
 
 # --- fix: what it prints applies, what it writes is judged fine, the file keeps its mode ---
 chmod 750 "$work/bad.sh"

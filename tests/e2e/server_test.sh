@@ -19,6 +19,14 @@ code=0; "$flightplan" serve --check_config --catalog_dir "$work/site" 2>"$work/e
 [ "$code" = 2 ] || fail "a bad catalogue ends with 2, not $code"
 grep -q 'models.yaml:2:' "$work/err" || fail "a bad catalogue is named with its line: $(cat "$work/err")"
 "$flightplan" serve --check_config >/dev/null || fail "the defaults are fine"
+for wrong in --http_listen=127.0.0.1:70000 --listen=127.0.0.1:99999 --decision_log=file:/nonexistent/x; do
+  for check in --check_config ""; do
+    code=0; "$flightplan" serve ${check:+"$check"} "$wrong" >"$work/out" 2>"$work/err" || code=$?
+    [ "$code" = 2 ] && grep -q "${wrong##*[=/]}" "$work/err" || fail "serve $check $wrong: $code, $(cat "$work/err")"
+  done
+done
+"$flightplan" serve --check_config --decision_log="file:$work/decisions.jsonl" >/dev/null || fail "a log that would be made is fine"
+[ ! -e "$work/decisions.jsonl" ] || fail "--check_config makes no file"
 "$flightplan" serve --print_config --drain_delay=7s | grep '^drain_delay: 7s$' >/dev/null || fail "--print_config"
 
 # --- Start ---
@@ -53,7 +61,8 @@ fi
 
 # --- The same address twice ---
 code=0; "$flightplan" serve --listen="$address" --http_listen= 2>"$work/err" || code=$?
-[ "$code" = 1 ] || fail "an address in use ends with 1, not $code"
+[ "$code" = 2 ] || fail "an address in use ends with 2, not $code"
+! grep -v '^{\|^flightplan serve: ' "$work/err" || fail "a line of gRPC's own among those of the log"
 grep -q "$address" "$work/err" || fail "an address in use is named: $(cat "$work/err")"
 
 # --- Bytes that are no HTTP/2 ---
