@@ -35,6 +35,7 @@
 #include "service/net/tls.h"
 #include "service/observe/log.h"
 #include "service/server.h"
+#include "service/settings/unknown_variables.h"
 
 namespace flightplan::service {
 namespace {
@@ -169,6 +170,17 @@ absl::Status CheckFiles(const Settings& settings, const SettingsSources& sources
   return WebhookCertificates::Load(WebhookFilesOf(settings), &log).status();
 }
 
+// A key of the file that is none is an error. A variable may be another program's, so it is only said.
+std::vector<std::string> UnknownVariableTexts() {
+  std::vector<std::string> texts;
+  for (const UnknownVariable& variable : UnknownVariables(VariableNames())) {
+    texts.push_back(
+        absl::StrCat(variable.name, " is no setting",
+                     variable.instead.empty() ? "" : absl::StrCat("; did you mean ", variable.instead, "?")));
+  }
+  return texts;
+}
+
 // SIGHUP. Each file by itself: one that is bad changes nothing and is named.
 void Reload(const Settings& settings, const SettingsSources& sources, const std::shared_ptr<ProfileStore>& profiles,
             Server* server) {
@@ -280,6 +292,7 @@ int ServeMain(const std::vector<std::string>& args) {
   if (!profiles.ok()) return Fail(profiles.status());
   if (settings->check_config) {
     if (const absl::Status files = CheckFiles(*settings, sources); !files.ok()) return Fail(files);
+    for (const std::string& text : UnknownVariableTexts()) std::cerr << "flightplan serve: " << text << "\n";
     std::cout << "settings and catalogue are fine\n";
     return kStopped;
   }
@@ -304,6 +317,9 @@ int ServeMain(const std::vector<std::string>& args) {
           "connections; memory for endless CONTINUATION frames and CPU for padded integers in headers "
           "(CVE-2023-33953); streams opened and reset (CVE-2023-44487)"},
          {"instead", "front_listen with deploy/haproxy/front.cfg, or tls_client_ca_file; deploy/hardening.md, Front"}});
+  }
+  for (const std::string& text : UnknownVariableTexts()) {
+    log.Write(LogLevel::kWarning, "environment", {{"what", text}});
   }
   int signal = signals.Wait(settings->stop_with_stdin);
   while (signal == SIGHUP) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -16,5 +17,7 @@ struct SettingsSources {
   std::function<absl::StatusOr<std::string>(const std::string& path)> file;
 };
 SettingsSources ProcessSources();
+// The names of this process's variables.
+std::vector<std::string> VariableNames();
 
 }  // namespace flightplan::service

@@ -27,6 +27,8 @@ for wrong in --http_listen=127.0.0.1:70000 --listen=127.0.0.1:99999 --decision_l
 done
 "$flightplan" serve --check_config --decision_log="file:$work/decisions.jsonl" >/dev/null || fail "a log that would be made is fine"
 [ ! -e "$work/decisions.jsonl" ] || fail "--check_config makes no file"
+FLIGHTPLAN_HTTP_LISTN=x "$flightplan" serve --check_config 2>"$work/err" >/dev/null || fail "a variable of nobody's is no error"
+grep -q 'FLIGHTPLAN_HTTP_LISTN is no setting; did you mean FLIGHTPLAN_HTTP_LISTEN?' "$work/err" || fail "a misspelt variable: $(cat "$work/err")"
 "$flightplan" serve --print_config --drain_delay=7s | grep '^drain_delay: 7s$' >/dev/null || fail "--print_config"
 
 # --- Start ---
