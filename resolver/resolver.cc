@@ -30,6 +30,7 @@
 #include "resolver/judge/judge.h"
 #include "resolver/judge/judge_launches.h"
 #include "resolver/judge/repair_config.h"
+#include "resolver/judge/shown_launch.h"
 #include "resolver/judge/vet_config.h"
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/open_layout.h"
@@ -51,6 +52,7 @@
 #include "resolver/pipeline/forecast_run.h"
 #include "resolver/pipeline/known_shape.h"
 #include "resolver/pipeline/vet_fixes.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
@@ -116,6 +118,21 @@ v1::ResolveConfigRequest AskedAs(const v1::ResolveConfigRequest& base, const Nor
     setting->set_name(std::string(Name(knob)));
     ValueToMessage(value, setting->mutable_value());
   }
+  return asked;
+}
+
+// A text whose caller names no stack, as a question about the stack that it shows; flags and YAML that show none are
+// Megatron-LM's. Empty: the stack is named, or there is no text. `nothing`: why a script launches no training.
+std::optional<v1::ValidateConfigRequest> WithShownStack(const v1::ValidateConfigRequest& request,
+                                                        std::string* nothing) {
+  if (!request.has_file() || !request.target().framework().empty()) return std::nullopt;
+  const EnvVars vars(request.env().begin(), request.env().end());
+  ShownLaunch shown = ReadShownLaunch(request.file().name(), request.file().text(), vars);
+  if (shown.shell && request.input_format().empty() && shown.nothing.has_value() && !shown.nothing->unread) {
+    *nothing = std::move(shown.nothing->why);
+  }
+  v1::ValidateConfigRequest asked = request;
+  asked.mutable_target()->set_framework(std::string(StackOf(shown.stack.value_or(Target())).name));
   return asked;
 }
 
@@ -218,6 +235,13 @@ absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, co
 
 absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, const EvidenceSnapshot& evidence,
                                       ConfigAnswer* answer) const {
+  std::string nothing;
+  if (const auto shown = WithShownStack(request, &nothing); shown.has_value()) {
+    if (nothing.empty()) return AnswerValidate(*shown, evidence, answer);
+    FLIGHTPLAN_RETURN_IF_ERROR(ReadQuestion(*shown, evidence).status());
+    *answer = AnswerNothing(nothing, {Digest(*shown, evidence), catalog_->revision(), evidence.revision()});
+    return absl::OkStatus();
+  }
   FLIGHTPLAN_ASSIGN_OR_RETURN(JudgeQuestion question, ReadQuestion(request, evidence));
   FLIGHTPLAN_ASSIGN_OR_RETURN(JudgedLaunches launches, JudgeLaunches(question));
   JudgedConfig& judged = launches.judged;
@@ -238,6 +262,17 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
 
 absl::Status Resolver::ConvertConfig(const v1::ConvertConfigRequest& request,
                                      v1::ConvertConfigResponse* response) const {
+  std::string nothing;
+  if (const auto shown = WithShownStack(request.source(), &nothing); shown.has_value()) {
+    if (!nothing.empty()) {
+      Violations violations;
+      violations.Add("source.target.framework", absl::StrCat("is required where the text shows none: ", nothing));
+      return violations.ToStatus();
+    }
+    v1::ConvertConfigRequest asked = request;
+    *asked.mutable_source() = *shown;
+    return ConvertConfig(asked, response);
+  }
   FLIGHTPLAN_ASSIGN_OR_RETURN(ConvertQuestion question, NormalizeConvert(request, *catalog_));
   question.source.profiles = known_profiles_.get();
   FLIGHTPLAN_ASSIGN_OR_RETURN(const ConvertedConfig converted, Convert(question));
@@ -247,6 +282,12 @@ absl::Status Resolver::ConvertConfig(const v1::ConvertConfigRequest& request,
 absl::Status Resolver::DescribeTimeline(const v1::DescribeTimelineRequest& request,
                                         v1::DescribeTimelineResponse* response,
                                         const EvidenceSnapshot& evidence) const {
+  std::string nothing;
+  if (const auto shown = WithShownStack(request.validate(), &nothing); shown.has_value()) {
+    v1::DescribeTimelineRequest with_stack = request;
+    *with_stack.mutable_validate() = *shown;
+    return DescribeTimeline(with_stack, response, evidence);
+  }
   FLIGHTPLAN_ASSIGN_OR_RETURN(const TimelineAsked asked, NormalizeTimeline(request));
   response->set_catalog_revision(catalog_->revision());
   if (request.config_case() == v1::DescribeTimelineRequest::kValidate) {

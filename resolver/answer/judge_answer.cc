@@ -10,6 +10,7 @@
 #include "resolver/answer/response.h"
 #include "resolver/catalog/spellings.h"
 #include "resolver/plan/tuning_variable.h"
+#include "resolver/stacks/input_format.h"
 
 namespace flightplan {
 namespace {
@@ -127,6 +128,25 @@ ConfigAnswer AnswerOf(const JudgedConfig& judged, const RepairedConfig* repaired
   w.Int(R::kCompletenessFieldNumber, CompletenessOf(judged));
   for (const std::string& rule : judged.set_aside.rules) w.PutText(R::kSetAsideRulesFieldNumber, rule);
   PutMemory(R::kMemoryFieldNumber, judged.memory, &w);
+  w.Int(R::kEvidenceRevisionFieldNumber, origin.evidence_revision);
+  answer.bytes = std::move(w).Take();
+  return answer;
+}
+
+ConfigAnswer AnswerNothing(absl::string_view why, AnswerOrigin origin) {
+  using R = v1::ValidateConfigResponse;
+  ConfigAnswer answer;
+  answer.accepted_by_stack = answer.will_run = true;  // nothing is known against it
+  answer.digest = std::move(origin.digest);
+  answer.catalog_revision = std::move(origin.catalog_revision);
+  WireWriter w(kSmallAnswerRoom);
+  w.Bool(R::kAcceptedByStackFieldNumber, true);
+  w.Bool(R::kWillRunFieldNumber, true);
+  w.PutText(R::kNotJudgedFieldNumber, why);
+  w.Text(R::kDigestFieldNumber, answer.digest);
+  w.Text(R::kCatalogRevisionFieldNumber, answer.catalog_revision);
+  w.Text(R::kInputFormatFieldNumber, kShellFormat);
+  w.Int(R::kCompletenessFieldNumber, v1::COMPLETENESS_NONE);
   w.Int(R::kEvidenceRevisionFieldNumber, origin.evidence_revision);
   answer.bytes = std::move(w).Take();
   return answer;

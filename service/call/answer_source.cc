@@ -44,6 +44,13 @@ absl::string_view SeverityName(Severity severity) {
   return "unspecified";
 }
 
+// The stack of a request that may name none: the first word of the one that was answered for.
+absl::string_view FrameworkOf(absl::string_view asked, absl::string_view answered) {
+  if (!asked.empty()) return asked;
+  const absl::string_view shown = answered.substr(0, answered.find(' '));
+  return shown.empty() ? "none" : shown;
+}
+
 // What differs between the two rpcs.
 struct ResolveRpc {
   using Request = v1::ResolveConfigRequest;
@@ -141,7 +148,8 @@ absl::StatusOr<std::shared_ptr<const StoredAnswer>> AnswerSource::Make(const typ
   }
   stored->target = std::move(answer.target);
   stored->outcome = std::string(Rpc::Outcome(answer));
-  stored->counters.push_back(&metrics_->Outcome(Rpc::kName, request.target().framework(), stored->outcome));
+  stored->counters.push_back(
+      &metrics_->Outcome(Rpc::kName, FrameworkOf(request.target().framework(), stored->target), stored->outcome));
   for (ConfigAnswer::Found& found : answer.findings) {
     stored->counters.push_back(&metrics_->Finding(found.rule_id, SeverityName(found.severity)));
     stored->rule_ids.push_back(std::move(found.rule_id));

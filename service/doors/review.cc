@@ -6,22 +6,18 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "resolver/judge/shown_launch.h"
 #include "resolver/normalize/request_bounds.h"
 #include "resolver/plan/stack.h"
 #include "resolver/shell/reader.h"
 #include "resolver/stacks/dialects.h"
-#include "resolver/stacks/input_format.h"
 #include "service/doors/gpu_label.h"
-#include "service/doors/recognise_stack.h"
 #include "service/doors/spelling.h"
 
 namespace flightplan::doors {
 namespace {
 
-constexpr char kNoLaunch[] = "no command in it runs a Python file";
-constexpr char kNoStack[] = "no launch of a training stack that is known";
 constexpr char kReadersLimit[] = "input.limit";
-constexpr char kTooMuchWork[] = "too much work: it takes too many expansions, loops and patterns to read";
 
 // The release that the site runs of this stack; empty: the newest.
 std::string ReleaseOf(absl::string_view framework, absl::Span<const std::string> releases) {
@@ -37,66 +33,6 @@ EnvVars VarsOf(const v1::ValidateConfigRequest& request) {
   EnvVars vars;
   for (const auto& [name, value] : request.env()) vars.emplace(name, value);
   return vars;
-}
-
-// What the text launches. `skip` is set where it is nothing that is known.
-struct Recognised {
-  std::optional<Target> stack;
-  std::optional<int64_t> launched;
-  std::optional<Skip> skip;
-  bool size_assumed = false;  // `launched` rests on a default of the script
-};
-
-std::optional<Target> StackWithFormat(absl::string_view name) {
-  for (const NamedFormat& format : InputFormats()) {
-    if (format.format->name == name) return format.target;
-  }
-  return std::nullopt;
-}
-
-// `stated`: the caller's word on the stack, if any.
-Recognised Recognise(absl::string_view name, const std::string& text, const EnvVars& vars,
-                     std::optional<Target> stated) {
-  Recognised found;
-  const absl::string_view form = RecogniseFile(name, text, stated.value_or(Target()));
-  if (absl::EndsWith(form, "-yaml")) {
-    found.stack = stated.has_value() ? stated : RecogniseYaml(text);
-    if (!found.stack.has_value()) found.skip = Skip{"a YAML file that is no dump of Megatron-Bridge's configuration"};
-    return found;
-  }
-  if (form == kPythonFormat) {
-    found.stack = stated.has_value() ? stated : StackWithFormat(form);
-    return found;
-  }
-  ShellLaunch launch;
-  if (form == kShellFormat) {
-    launch = ReadShellLaunch(text, vars);
-    if (launch.too_much_work) {
-      found.skip = Skip{kTooMuchWork, /*unread=*/true};
-      return found;
-    }
-    found.launched = launch.world_size;
-    found.size_assumed = launch.world_size_assumed;
-  } else {
-    launch.args = ArgumentsOfLines(text);
-  }
-  if (form == kShellFormat && launch.script.empty()) {
-    const auto limit = std::find_if(launch.findings.begin(), launch.findings.end(), [](const ParseFinding& finding) {
-      return finding.finding.rule_id == kReadersLimit;
-    });
-    if (limit != launch.findings.end()) {
-      found.skip = Skip{limit->finding.seen, /*unread=*/true};
-    } else if (!launch.unread_module.empty()) {
-      found.skip =
-          Skip{absl::StrCat("it runs ", Printable(launch.unread_module), ", a program whose words are not read")};
-    } else {
-      found.skip = Skip{kNoLaunch};
-    }
-    return found;
-  }
-  found.stack = stated.has_value() ? stated : RecogniseStack(launch.script, launch.args);
-  if (!found.stack.has_value()) found.skip = Skip{kNoStack};
-  return found;
 }
 
 std::optional<Target> StatedTarget(const std::string& framework) {
@@ -162,7 +98,7 @@ JobFacts FactsOf(const SlurmJob& job) {
 }
 
 std::optional<Target> StackOfText(absl::string_view name, const std::string& text, const EnvVars& vars) {
-  return text.size() > kMaxScriptBytes ? std::nullopt : Recognise(name, text, vars, std::nullopt).stack;
+  return ReadShownLaunch(name, text, vars, std::nullopt).stack;
 }
 
 Question AskAboutScript(absl::string_view name, std::string text, const JobFacts& job,
@@ -176,9 +112,9 @@ Question AskAboutScript(absl::string_view name, std::string text, const JobFacts
   if (question.skip.has_value()) return question;
 
   for (const auto& [variable, value] : job.vars) request->mutable_env()->insert({variable, value});
-  Recognised found = Recognise(name, text, VarsOf(*request), StatedTarget(request->target().framework()));
-  if (found.skip.has_value()) {
-    question.skip = std::move(found.skip);
+  ShownLaunch found = ReadShownLaunch(name, text, VarsOf(*request), StatedTarget(request->target().framework()));
+  if (found.nothing.has_value()) {
+    question.skip = Skip{std::move(found.nothing->why), found.nothing->unread};
     return question;
   }
   question.launched = found.launched;

@@ -35,7 +35,7 @@ FACE = "base plan catalog evidence engine normalize timeline pipeline advise lay
 # What stands in service/, by what it does, each row with the rooms of service/ below it and then those of resolver/.
 SERVICE = {
     "local": ("", "base plan catalog evidence normalize messages public"),
-    "doors": ("", "base plan catalog normalize shell render stacks messages"),
+    "doors": ("", "base plan catalog normalize judge shell render stacks messages"),
     "wire": ("local", "base normalize messages public"),
     "net": ("local", "base"),
     "observe": ("local wire", "base plan normalize messages public"),

@@ -506,7 +506,8 @@ type TargetStack struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
+	// "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift", "verl" ...: what refuses an unknown name lists
+	// them all. Required, but for a file that is judged: see ValidateConfigRequest.target.
 	Framework string `protobuf:"bytes,1,opt,name=framework,proto3" json:"framework,omitempty"`
 	// "main", or a release such as "0.19" ("core_v0.19.0" is understood). Unset: main. An unknown release is answered for
 	// the nearest known one, with a warning.

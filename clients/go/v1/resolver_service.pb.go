@@ -1131,7 +1131,10 @@ type ValidateConfigRequest struct {
 	//	*ValidateConfigRequest_File
 	//	*ValidateConfigRequest_Knobs
 	Config isValidateConfigRequest_Config `protobuf_oneof:"config"`
-	// The framework it is for. Required.
+	// The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+	// that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+	// launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+	// knobs show no stack: with them it is required.
 	Target *TargetStack `protobuf:"bytes,4,opt,name=target,proto3" json:"target,omitempty"`
 	// The GPUs it will run on; unset: hardware rules are not judged and the answer says so.
 	Hardware *Hardware `protobuf:"bytes,5,opt,name=hardware,proto3" json:"hardware,omitempty"`
@@ -1529,7 +1532,8 @@ type ValidateConfigResponse struct {
 	Digest string `protobuf:"bytes,7,opt,name=digest,proto3" json:"digest,omitempty"`
 	// Content revision of the catalogue.
 	CatalogRevision string `protobuf:"bytes,8,opt,name=catalog_revision,json=catalogRevision,proto3" json:"catalog_revision,omitempty"`
-	// The framework version judged.
+	// The framework and version judged, "slime main": of a request that names no framework the one that the text shows.
+	// Empty: it shows no training.
 	Target string `protobuf:"bytes,9,opt,name=target,proto3" json:"target,omitempty"`
 	// How the configuration was read; a value of the request's field of this name, or "knobs".
 	InputFormat string `protobuf:"bytes,10,opt,name=input_format,json=inputFormat,proto3" json:"input_format,omitempty"`
@@ -2405,7 +2409,8 @@ type ConvertConfigRequest struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// The configuration with the framework and version that it is written for. Required.
+	// The configuration with the framework and version that it is written for. Required. A file may leave its framework
+	// open, as in ValidateConfig, where its text shows one.
 	Source *ValidateConfigRequest `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
 	// The framework and version to write it for. Required.
 	Target *TargetStack `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`

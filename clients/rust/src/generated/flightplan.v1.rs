@@ -1557,7 +1557,8 @@ pub struct MeasuredProfile {
 #[allow(clippy::derive_partial_eq_without_eq)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct TargetStack {
-    /// "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
+    /// "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift", "verl" ...: what refuses an unknown name lists
+    /// them all. Required, but for a file that is judged: see ValidateConfigRequest.target.
     #[prost(string, tag = "1")]
     pub framework: ::prost::alloc::string::String,
     /// "main", or a release such as "0.19" ("core_v0.19.0" is understood). Unset: main. An unknown release is answered for
@@ -3620,7 +3621,10 @@ pub struct AbSuggestion {
 #[allow(clippy::derive_partial_eq_without_eq)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ValidateConfigRequest {
-    /// The framework it is for. Required.
+    /// The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+    /// that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+    /// launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+    /// knobs show no stack: with them it is required.
     #[prost(message, optional, tag = "4")]
     pub target: ::core::option::Option<TargetStack>,
     /// The GPUs it will run on; unset: hardware rules are not judged and the answer says so.
@@ -3748,7 +3752,8 @@ pub struct ValidateConfigResponse {
     /// Content revision of the catalogue.
     #[prost(string, tag = "8")]
     pub catalog_revision: ::prost::alloc::string::String,
-    /// The framework version judged.
+    /// The framework and version judged, "slime main": of a request that names no framework the one that the text shows.
+    /// Empty: it shows no training.
     #[prost(string, tag = "9")]
     pub target: ::prost::alloc::string::String,
     /// How the configuration was read; a value of the request's field of this name, or "knobs".
@@ -3953,7 +3958,8 @@ pub mod batch_resolve_response {
 #[allow(clippy::derive_partial_eq_without_eq)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ConvertConfigRequest {
-    /// The configuration with the framework and version that it is written for. Required.
+    /// The configuration with the framework and version that it is written for. Required. A file may leave its framework
+    /// open, as in ValidateConfig, where its text shows one.
     #[prost(message, optional, tag = "1")]
     pub source: ::core::option::Option<ValidateConfigRequest>,
     /// The framework and version to write it for. Required.

@@ -272,7 +272,9 @@ class TargetStack(google.protobuf.message.Message):
     FRAMEWORK_FIELD_NUMBER: builtins.int
     VERSION_FIELD_NUMBER: builtins.int
     framework: builtins.str
-    """"megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required."""
+    """"megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift", "verl" ...: what refuses an unknown name lists
+    them all. Required, but for a file that is judged: see ValidateConfigRequest.target.
+    """
     version: builtins.str
     """"main", or a release such as "0.19" ("core_v0.19.0" is understood). Unset: main. An unknown release is answered for
     the nearest known one, with a warning.

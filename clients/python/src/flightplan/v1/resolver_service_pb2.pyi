@@ -680,7 +680,11 @@ class ValidateConfigRequest(google.protobuf.message.Message):
 
     @property
     def target(self) -> flightplan.v1.parallelism_pb2.TargetStack:
-        """The framework it is for. Required."""
+        """The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+        that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+        launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+        knobs show no stack: with them it is required.
+        """
 
     @property
     def hardware(self) -> flightplan.v1.hardware_pb2.Hardware:
@@ -861,7 +865,9 @@ class ValidateConfigResponse(google.protobuf.message.Message):
     catalog_revision: builtins.str
     """Content revision of the catalogue."""
     target: builtins.str
-    """The framework version judged."""
+    """The framework and version judged, "slime main": of a request that names no framework the one that the text shows.
+    Empty: it shows no training.
+    """
     input_format: builtins.str
     """How the configuration was read; a value of the request's field of this name, or "knobs"."""
     completeness: global___Completeness.ValueType
@@ -1245,7 +1251,9 @@ class ConvertConfigRequest(google.protobuf.message.Message):
     TARGET_FIELD_NUMBER: builtins.int
     @property
     def source(self) -> global___ValidateConfigRequest:
-        """The configuration with the framework and version that it is written for. Required."""
+        """The configuration with the framework and version that it is written for. Required. A file may leave its framework
+        open, as in ValidateConfig, where its text shows one.
+        """
 
     @property
     def target(self) -> flightplan.v1.parallelism_pb2.TargetStack:

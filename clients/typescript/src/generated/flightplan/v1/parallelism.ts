@@ -131,7 +131,10 @@ export interface MeasuredProfile {
 
 /** The framework that will be launched. */
 export interface TargetStack {
-  /** "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required. */
+  /**
+   * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift", "verl" ...: what refuses an unknown name lists
+   * them all. Required, but for a file that is judged: see ValidateConfigRequest.target.
+   */
   framework: string;
   /**
    * "main", or a release such as "0.19" ("core_v0.19.0" is understood). Unset: main. An unknown release is answered for

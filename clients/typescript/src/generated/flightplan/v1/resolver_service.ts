@@ -307,7 +307,12 @@ export interface ValidateConfigRequest {
     | { $case: "file"; file: TextFile }
     | { $case: "knobs"; knobs: KnobSettings }
     | undefined;
-  /** The framework it is for. Required. */
+  /**
+   * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+   * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+   * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+   * knobs show no stack: with them it is required.
+   */
   target:
     | TargetStack
     | undefined;
@@ -407,7 +412,10 @@ export interface ValidateConfigResponse {
   digest: string;
   /** Content revision of the catalogue. */
   catalogRevision: string;
-  /** The framework version judged. */
+  /**
+   * The framework and version judged, "slime main": of a request that names no framework the one that the text shows.
+   * Empty: it shows no training.
+   */
   target: string;
   /** How the configuration was read; a value of the request's field of this name, or "knobs". */
   inputFormat: string;
@@ -548,7 +556,10 @@ export interface BatchResolveResponse {
 
 /** What to convert, and into what. */
 export interface ConvertConfigRequest {
-  /** The configuration with the framework and version that it is written for. Required. */
+  /**
+   * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+   * open, as in ValidateConfig, where its text shows one.
+   */
   source:
     | ValidateConfigRequest
     | undefined;

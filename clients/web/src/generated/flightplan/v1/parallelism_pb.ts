@@ -208,7 +208,8 @@ export const MeasuredProfileSchema: GenMessage<MeasuredProfile> = /*@__PURE__*/
  */
 export type TargetStack = Message<"flightplan.v1.TargetStack"> & {
   /**
-   * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
+   * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift", "verl" ...: what refuses an unknown name lists
+   * them all. Required, but for a file that is judged: see ValidateConfigRequest.target.
    *
    * @generated from field: string framework = 1;
    */

@@ -572,7 +572,10 @@ export type ValidateConfigRequest = Message<"flightplan.v1.ValidateConfigRequest
   } | { case: undefined; value?: undefined };
 
   /**
-   * The framework it is for. Required.
+   * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+   * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+   * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+   * knobs show no stack: with them it is required.
    *
    * @generated from field: flightplan.v1.TargetStack target = 4;
    */
@@ -817,7 +820,8 @@ export type ValidateConfigResponse = Message<"flightplan.v1.ValidateConfigRespon
   catalogRevision: string;
 
   /**
-   * The framework version judged.
+   * The framework and version judged, "slime main": of a request that names no framework the one that the text shows.
+   * Empty: it shows no training.
    *
    * @generated from field: string target = 9;
    */
@@ -1259,7 +1263,8 @@ export const BatchResolveResponseSchema: GenMessage<BatchResolveResponse> = /*@_
  */
 export type ConvertConfigRequest = Message<"flightplan.v1.ConvertConfigRequest"> & {
   /**
-   * The configuration with the framework and version that it is written for. Required.
+   * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+   * open, as in ValidateConfig, where its text shows one.
    *
    * @generated from field: flightplan.v1.ValidateConfigRequest source = 1;
    */

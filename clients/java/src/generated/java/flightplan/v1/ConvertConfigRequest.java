@@ -51,7 +51,8 @@ private static final long serialVersionUID = 0L;
   private flightplan.v1.ValidateConfigRequest source_;
   /**
    * <pre>
-   * The configuration with the framework and version that it is written for. Required.
+   * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+   * open, as in ValidateConfig, where its text shows one.
    * </pre>
    *
    * <code>.flightplan.v1.ValidateConfigRequest source = 1;</code>
@@ -63,7 +64,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The configuration with the framework and version that it is written for. Required.
+   * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+   * open, as in ValidateConfig, where its text shows one.
    * </pre>
    *
    * <code>.flightplan.v1.ValidateConfigRequest source = 1;</code>
@@ -75,7 +77,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The configuration with the framework and version that it is written for. Required.
+   * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+   * open, as in ValidateConfig, where its text shows one.
    * </pre>
    *
    * <code>.flightplan.v1.ValidateConfigRequest source = 1;</code>
@@ -504,7 +507,8 @@ private static final long serialVersionUID = 0L;
         flightplan.v1.ValidateConfigRequest, flightplan.v1.ValidateConfigRequest.Builder, flightplan.v1.ValidateConfigRequestOrBuilder> sourceBuilder_;
     /**
      * <pre>
-     * The configuration with the framework and version that it is written for. Required.
+     * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+     * open, as in ValidateConfig, where its text shows one.
      * </pre>
      *
      * <code>.flightplan.v1.ValidateConfigRequest source = 1;</code>
@@ -515,7 +519,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The configuration with the framework and version that it is written for. Required.
+     * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+     * open, as in ValidateConfig, where its text shows one.
      * </pre>
      *
      * <code>.flightplan.v1.ValidateConfigRequest source = 1;</code>
@@ -530,7 +535,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The configuration with the framework and version that it is written for. Required.
+     * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+     * open, as in ValidateConfig, where its text shows one.
      * </pre>
      *
      * <code>.flightplan.v1.ValidateConfigRequest source = 1;</code>
@@ -550,7 +556,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The configuration with the framework and version that it is written for. Required.
+     * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+     * open, as in ValidateConfig, where its text shows one.
      * </pre>
      *
      * <code>.flightplan.v1.ValidateConfigRequest source = 1;</code>
@@ -568,7 +575,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The configuration with the framework and version that it is written for. Required.
+     * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+     * open, as in ValidateConfig, where its text shows one.
      * </pre>
      *
      * <code>.flightplan.v1.ValidateConfigRequest source = 1;</code>
@@ -591,7 +599,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The configuration with the framework and version that it is written for. Required.
+     * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+     * open, as in ValidateConfig, where its text shows one.
      * </pre>
      *
      * <code>.flightplan.v1.ValidateConfigRequest source = 1;</code>
@@ -608,7 +617,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The configuration with the framework and version that it is written for. Required.
+     * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+     * open, as in ValidateConfig, where its text shows one.
      * </pre>
      *
      * <code>.flightplan.v1.ValidateConfigRequest source = 1;</code>
@@ -620,7 +630,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The configuration with the framework and version that it is written for. Required.
+     * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+     * open, as in ValidateConfig, where its text shows one.
      * </pre>
      *
      * <code>.flightplan.v1.ValidateConfigRequest source = 1;</code>
@@ -635,7 +646,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The configuration with the framework and version that it is written for. Required.
+     * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+     * open, as in ValidateConfig, where its text shows one.
      * </pre>
      *
      * <code>.flightplan.v1.ValidateConfigRequest source = 1;</code>

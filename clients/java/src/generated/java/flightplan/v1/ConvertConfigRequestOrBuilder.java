@@ -9,7 +9,8 @@ public interface ConvertConfigRequestOrBuilder extends
 
   /**
    * <pre>
-   * The configuration with the framework and version that it is written for. Required.
+   * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+   * open, as in ValidateConfig, where its text shows one.
    * </pre>
    *
    * <code>.flightplan.v1.ValidateConfigRequest source = 1;</code>
@@ -18,7 +19,8 @@ public interface ConvertConfigRequestOrBuilder extends
   boolean hasSource();
   /**
    * <pre>
-   * The configuration with the framework and version that it is written for. Required.
+   * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+   * open, as in ValidateConfig, where its text shows one.
    * </pre>
    *
    * <code>.flightplan.v1.ValidateConfigRequest source = 1;</code>
@@ -27,7 +29,8 @@ public interface ConvertConfigRequestOrBuilder extends
   flightplan.v1.ValidateConfigRequest getSource();
   /**
    * <pre>
-   * The configuration with the framework and version that it is written for. Required.
+   * The configuration with the framework and version that it is written for. Required. A file may leave its framework
+   * open, as in ValidateConfig, where its text shows one.
    * </pre>
    *
    * <code>.flightplan.v1.ValidateConfigRequest source = 1;</code>

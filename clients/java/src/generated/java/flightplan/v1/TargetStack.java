@@ -54,7 +54,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object framework_ = "";
   /**
    * <pre>
-   * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
+   * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift", "verl" ...: what refuses an unknown name lists
+   * them all. Required, but for a file that is judged: see ValidateConfigRequest.target.
    * </pre>
    *
    * <code>string framework = 1;</code>
@@ -75,7 +76,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
+   * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift", "verl" ...: what refuses an unknown name lists
+   * them all. Required, but for a file that is judged: see ValidateConfigRequest.target.
    * </pre>
    *
    * <code>string framework = 1;</code>
@@ -500,7 +502,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object framework_ = "";
     /**
      * <pre>
-     * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
+     * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift", "verl" ...: what refuses an unknown name lists
+     * them all. Required, but for a file that is judged: see ValidateConfigRequest.target.
      * </pre>
      *
      * <code>string framework = 1;</code>
@@ -520,7 +523,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
+     * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift", "verl" ...: what refuses an unknown name lists
+     * them all. Required, but for a file that is judged: see ValidateConfigRequest.target.
      * </pre>
      *
      * <code>string framework = 1;</code>
@@ -541,7 +545,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
+     * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift", "verl" ...: what refuses an unknown name lists
+     * them all. Required, but for a file that is judged: see ValidateConfigRequest.target.
      * </pre>
      *
      * <code>string framework = 1;</code>
@@ -558,7 +563,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
+     * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift", "verl" ...: what refuses an unknown name lists
+     * them all. Required, but for a file that is judged: see ValidateConfigRequest.target.
      * </pre>
      *
      * <code>string framework = 1;</code>
@@ -572,7 +578,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
+     * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift", "verl" ...: what refuses an unknown name lists
+     * them all. Required, but for a file that is judged: see ValidateConfigRequest.target.
      * </pre>
      *
      * <code>string framework = 1;</code>

@@ -9,7 +9,8 @@ public interface TargetStackOrBuilder extends
 
   /**
    * <pre>
-   * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
+   * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift", "verl" ...: what refuses an unknown name lists
+   * them all. Required, but for a file that is judged: see ValidateConfigRequest.target.
    * </pre>
    *
    * <code>string framework = 1;</code>
@@ -18,7 +19,8 @@ public interface TargetStackOrBuilder extends
   java.lang.String getFramework();
   /**
    * <pre>
-   * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift" or "verl". Required.
+   * "megatron-lm", "megatron-bridge", "loongforge", "slime", "ms-swift", "verl" ...: what refuses an unknown name lists
+   * them all. Required, but for a file that is judged: see ValidateConfigRequest.target.
    * </pre>
    *
    * <code>string framework = 1;</code>

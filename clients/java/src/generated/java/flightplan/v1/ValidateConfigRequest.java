@@ -240,7 +240,10 @@ private static final long serialVersionUID = 0L;
   private flightplan.v1.TargetStack target_;
   /**
    * <pre>
-   * The framework it is for. Required.
+   * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+   * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+   * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+   * knobs show no stack: with them it is required.
    * </pre>
    *
    * <code>.flightplan.v1.TargetStack target = 4;</code>
@@ -252,7 +255,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The framework it is for. Required.
+   * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+   * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+   * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+   * knobs show no stack: with them it is required.
    * </pre>
    *
    * <code>.flightplan.v1.TargetStack target = 4;</code>
@@ -264,7 +270,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The framework it is for. Required.
+   * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+   * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+   * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+   * knobs show no stack: with them it is required.
    * </pre>
    *
    * <code>.flightplan.v1.TargetStack target = 4;</code>
@@ -2250,7 +2259,10 @@ java.lang.String defaultValue) {
         flightplan.v1.TargetStack, flightplan.v1.TargetStack.Builder, flightplan.v1.TargetStackOrBuilder> targetBuilder_;
     /**
      * <pre>
-     * The framework it is for. Required.
+     * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+     * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+     * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+     * knobs show no stack: with them it is required.
      * </pre>
      *
      * <code>.flightplan.v1.TargetStack target = 4;</code>
@@ -2261,7 +2273,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The framework it is for. Required.
+     * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+     * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+     * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+     * knobs show no stack: with them it is required.
      * </pre>
      *
      * <code>.flightplan.v1.TargetStack target = 4;</code>
@@ -2276,7 +2291,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The framework it is for. Required.
+     * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+     * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+     * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+     * knobs show no stack: with them it is required.
      * </pre>
      *
      * <code>.flightplan.v1.TargetStack target = 4;</code>
@@ -2296,7 +2314,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The framework it is for. Required.
+     * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+     * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+     * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+     * knobs show no stack: with them it is required.
      * </pre>
      *
      * <code>.flightplan.v1.TargetStack target = 4;</code>
@@ -2314,7 +2335,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The framework it is for. Required.
+     * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+     * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+     * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+     * knobs show no stack: with them it is required.
      * </pre>
      *
      * <code>.flightplan.v1.TargetStack target = 4;</code>
@@ -2337,7 +2361,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The framework it is for. Required.
+     * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+     * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+     * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+     * knobs show no stack: with them it is required.
      * </pre>
      *
      * <code>.flightplan.v1.TargetStack target = 4;</code>
@@ -2354,7 +2381,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The framework it is for. Required.
+     * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+     * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+     * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+     * knobs show no stack: with them it is required.
      * </pre>
      *
      * <code>.flightplan.v1.TargetStack target = 4;</code>
@@ -2366,7 +2396,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The framework it is for. Required.
+     * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+     * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+     * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+     * knobs show no stack: with them it is required.
      * </pre>
      *
      * <code>.flightplan.v1.TargetStack target = 4;</code>
@@ -2381,7 +2414,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The framework it is for. Required.
+     * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+     * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+     * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+     * knobs show no stack: with them it is required.
      * </pre>
      *
      * <code>.flightplan.v1.TargetStack target = 4;</code>

@@ -90,7 +90,10 @@ public interface ValidateConfigRequestOrBuilder extends
 
   /**
    * <pre>
-   * The framework it is for. Required.
+   * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+   * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+   * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+   * knobs show no stack: with them it is required.
    * </pre>
    *
    * <code>.flightplan.v1.TargetStack target = 4;</code>
@@ -99,7 +102,10 @@ public interface ValidateConfigRequestOrBuilder extends
   boolean hasTarget();
   /**
    * <pre>
-   * The framework it is for. Required.
+   * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+   * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+   * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+   * knobs show no stack: with them it is required.
    * </pre>
    *
    * <code>.flightplan.v1.TargetStack target = 4;</code>
@@ -108,7 +114,10 @@ public interface ValidateConfigRequestOrBuilder extends
   flightplan.v1.TargetStack getTarget();
   /**
    * <pre>
-   * The framework it is for. Required.
+   * The framework it is for. Without a `framework` a file is judged for the stack that its text shows: by the program
+   * that its launch runs, its flags or its keys; flags and YAML that show none are read as Megatron-LM's. A script that
+   * launches no training that is known is not judged (COMPLETENESS_NONE, the answer's `target` empty). Arguments and
+   * knobs show no stack: with them it is required.
    * </pre>
    *
    * <code>.flightplan.v1.TargetStack target = 4;</code>

@@ -434,7 +434,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object target_ = "";
   /**
    * <pre>
-   * The framework version judged.
+   * The framework and version judged, "slime main": of a request that names no framework the one that the text shows.
+   * Empty: it shows no training.
    * </pre>
    *
    * <code>string target = 9;</code>
@@ -455,7 +456,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The framework version judged.
+   * The framework and version judged, "slime main": of a request that names no framework the one that the text shows.
+   * Empty: it shows no training.
    * </pre>
    *
    * <code>string target = 9;</code>
@@ -3223,7 +3225,8 @@ java.lang.String defaultValue) {
     private java.lang.Object target_ = "";
     /**
      * <pre>
-     * The framework version judged.
+     * The framework and version judged, "slime main": of a request that names no framework the one that the text shows.
+     * Empty: it shows no training.
      * </pre>
      *
      * <code>string target = 9;</code>
@@ -3243,7 +3246,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The framework version judged.
+     * The framework and version judged, "slime main": of a request that names no framework the one that the text shows.
+     * Empty: it shows no training.
      * </pre>
      *
      * <code>string target = 9;</code>
@@ -3264,7 +3268,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The framework version judged.
+     * The framework and version judged, "slime main": of a request that names no framework the one that the text shows.
+     * Empty: it shows no training.
      * </pre>
      *
      * <code>string target = 9;</code>
@@ -3281,7 +3286,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The framework version judged.
+     * The framework and version judged, "slime main": of a request that names no framework the one that the text shows.
+     * Empty: it shows no training.
      * </pre>
      *
      * <code>string target = 9;</code>
@@ -3295,7 +3301,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The framework version judged.
+     * The framework and version judged, "slime main": of a request that names no framework the one that the text shows.
+     * Empty: it shows no training.
      * </pre>
      *
      * <code>string target = 9;</code>

@@ -242,7 +242,8 @@ public interface ValidateConfigResponseOrBuilder extends
 
   /**
    * <pre>
-   * The framework version judged.
+   * The framework and version judged, "slime main": of a request that names no framework the one that the text shows.
+   * Empty: it shows no training.
    * </pre>
    *
    * <code>string target = 9;</code>
@@ -251,7 +252,8 @@ public interface ValidateConfigResponseOrBuilder extends
   java.lang.String getTarget();
   /**
    * <pre>
-   * The framework version judged.
+   * The framework and version judged, "slime main": of a request that names no framework the one that the text shows.
+   * Empty: it shows no training.
    * </pre>
    *
    * <code>string target = 9;</code>

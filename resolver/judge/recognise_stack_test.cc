@@ -1,4 +1,4 @@
-#include "service/doors/recognise_stack.h"
+#include "resolver/judge/recognise_stack.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_split.h"
 
-namespace flightplan::doors {
+namespace flightplan {
 namespace {
 
 std::optional<Target> Recognised(absl::string_view script, absl::string_view words) {
@@ -46,4 +46,4 @@ TEST(RecogniseYaml, LeavesOtherProgramsAlone) {
 }
 
 }  // namespace
-}  // namespace flightplan::doors
+}  // namespace flightplan

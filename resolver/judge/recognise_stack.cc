@@ -1,4 +1,4 @@
-#include "service/doors/recognise_stack.h"
+#include "resolver/judge/recognise_stack.h"
 
 #include <algorithm>
 #include <string>
@@ -10,7 +10,7 @@
 #include "resolver/plan/stack.h"
 #include "resolver/stacks/input_format.h"
 
-namespace flightplan::doors {
+namespace flightplan {
 namespace {
 
 // Those whose marks tell more come first.
@@ -56,4 +56,4 @@ std::optional<Target> RecogniseYaml(absl::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace flightplan::doors
+}  // namespace flightplan

@@ -9,7 +9,7 @@
 #include "resolver/plan/environment.h"
 #include "resolver/plan/reading.h"
 
-namespace flightplan::doors {
+namespace flightplan {
 
 // Of a command: `script` is the Python file it runs, `args` what follows it.
 std::optional<Target> RecogniseStack(absl::string_view script, absl::Span<const Argument> args);
@@ -18,4 +18,4 @@ std::optional<Target> RecogniseStack(absl::string_view script, absl::Span<const 
 // ConfigContainer; else by its keys, if all of them are one stack's.
 std::optional<Target> RecogniseYaml(absl::string_view text);
 
-}  // namespace flightplan::doors
+}  // namespace flightplan
