@@ -7,6 +7,6 @@ generate() {
   [ -x "$plugin" ] || lacks "its packages (deploy/setup_clients.sh web)"
   mkdir -p "$out"
   protoc -I"$root/proto" --plugin="$plugin" --es_out="$out" --es_opt=target=ts,import_extension=none "${contract[@]}" "${rpc[@]}"
-  python3 "$root/clients/web/releases.py" "$root/resolver/catalog/releases.yaml" >"$out/releases.ts"
+  python3 "$root/clients/web/releases.py" "$root/resolver/catalog/releases.yaml" "$root"/resolver/stacks/*/stack.cc >"$out/releases.ts"
   python3 "$root/clients/web/pair_error.py" "$root/resolver/estimate/effect.cc" >"$out/pair_error.ts"
 }

@@ -28,11 +28,25 @@ export function launchRequest({ request, response }: Answer): ValidateConfigRequ
   });
 }
 
+type Ask = (framework: string, version: string) => Promise<ValidateConfigResponse>;
+
+/** The stack of a text whose own is asked for; empty: it shows none. */
+async function frameworkOf({ target, config }: ValidateConfigRequest, ask: Ask): Promise<string> {
+  if (target?.framework || config.case !== "file") return target?.framework || FRAMEWORK;
+  return frameworkName((await ask("", "")).target);
+}
+
+/** Of "megatron-bridge 0.6". */
+export function frameworkName(target: string): string {
+  return target.split(" ")[0] ?? "";
+}
+
 /** Asks for every release at once; all or nothing. */
 export function judgeAll(request: ValidateConfigRequest): void {
-  const framework = request.target?.framework || FRAMEWORK;
-  void onReleases.ask((signal) => Promise.all((RELEASES[framework] ?? ["main"]).map(async (release) => {
-    const response = await resolver.validateConfig({ ...request, repair: false, target: { $typeName: "flightplan.v1.TargetStack", framework, version: release } }, { signal });
-    return { release, response };
-  })));
+  void onReleases.ask(async (signal) => {
+    const ask: Ask = (framework, version) =>
+      resolver.validateConfig({ ...request, repair: false, target: { $typeName: "flightplan.v1.TargetStack", framework, version } }, { signal });
+    const framework = await frameworkOf(request, ask);
+    return Promise.all((RELEASES[framework] ?? ["main"]).map(async (release) => ({ release, response: await ask(framework, release) })));
+  });
 }

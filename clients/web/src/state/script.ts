@@ -8,11 +8,11 @@ import { token } from "../client/token";
 import type { KnobSetting } from "../generated/flightplan/v1/finding_pb";
 import { KnobSettingsSchema, ValidateConfigRequestSchema } from "../generated/flightplan/v1/resolver_service_pb";
 import type { ValidateConfigRequest, ValidateConfigResponse } from "../generated/flightplan/v1/resolver_service_pb";
-import { FRAMEWORK } from "./question";
 
 export interface Script {
   name: string;
   text: string;
+  /** Empty: the one that the text shows. */
   framework: string;
   /** Empty: main. */
   version: string;
@@ -24,7 +24,7 @@ export interface Script {
   stated: readonly KnobSetting[];
 }
 
-export const EMPTY: Script = { name: "pretrain.sh", text: "", framework: FRAMEWORK, version: "", gpu: "", gpuCount: 0, stated: [] };
+export const EMPTY: Script = { name: "pretrain.sh", text: "", framework: "", version: "", gpu: "", gpuCount: 0, stated: [] };
 
 export const script = signal<Script>(EMPTY);
 /** Whether a link may hold the script; its owner ticks it. */

@@ -1,6 +1,7 @@
 // What a release says, and what changed against the one before (clients/cli/versions_page.cc).
 import { FitVerdict } from "../generated/flightplan/v1/estimate_pb";
 import { Severity } from "../generated/flightplan/v1/finding_pb";
+import { Completeness } from "../generated/flightplan/v1/resolver_service_pb";
 import type { ValidateConfigResponse } from "../generated/flightplan/v1/resolver_service_pb";
 import { valueText } from "./text";
 
@@ -10,7 +11,8 @@ export function ruleIds({ findings }: Judged, ...severities: Severity[]): string
   return [...new Set(findings.filter(({ severity }) => severities.includes(severity)).map(({ ruleId }) => ruleId))].sort();
 }
 
-export function releaseVerdict({ acceptedByStack, willRun, memory }: Judged): [mood: string, text: string] {
+export function releaseVerdict({ acceptedByStack, willRun, memory, completeness }: Judged): [mood: string, text: string] {
+  if (completeness === Completeness.NONE) return ["warn", "not judged"];
   if (willRun && memory?.fit === FitVerdict.UNKNOWN) return ["warn", "will run if it fits"];
   if (willRun) return ["good", "will run"];
   return ["bad", acceptedByStack ? "accepted, fails later" : "rejected"];

@@ -188,3 +188,20 @@ test("the keyboard reaches everything in the order of the page", async () => {
     });
   });
 });
+
+test("a script is judged for the stack that it shows", async () => {
+  await withServer({}, async (server) => {
+    await withPage(server.base, {}, async (page) => {
+      await open(page, server.base, "#/script");
+      const judged = async (text, said) => {
+        await page.locator("#script-file").setInputFiles({ name: "run.sh", mimeType: "text/plain", buffer: Buffer.from(text) });
+        await page.locator(".verdict").getByText(said).first().waitFor();
+      };
+      await judged("torchrun scripts/training/run_recipe.py --recipe qwen3_30b_a3b_pretrain_config\n", /^megatron-bridge main · /);
+      await page.getByRole("link", { name: "releases", exact: true }).click();
+      await page.getByRole("region", { name: "megatron-bridge, every release" }).waitFor();
+      await page.getByRole("link", { name: "script", exact: true }).click();
+      await judged("rm -rf checkpoints\n", /^not judged/);
+    });
+  });
+});

@@ -8,7 +8,7 @@ import { FailureNote } from "../../parts/failure_note";
 import { FindingList } from "../../parts/finding_list";
 import { Section } from "../../parts/section";
 import { current } from "../../state/answer";
-import { judgeAll, launchRequest, onReleases } from "../../state/releases";
+import { frameworkName, judgeAll, launchRequest, onReleases } from "../../state/releases";
 import type { ReleaseAnswer } from "../../state/releases";
 import { script, validateRequest } from "../../state/script";
 import { countText, launchSpelling } from "../../words/findings";
@@ -38,7 +38,7 @@ export function ReleasesView() {
       <FailureNote failure={onReleases.failure.value} again={ask} />
       {!request && <p>there is no launch: the answer has errors</p>}
       {onReleases.asking.value && !answers && <p role="status">asking …</p>}
-      {request && answers && <Table answers={answers} framework={request.target?.framework ?? ""} />}
+      {request && answers && <Table answers={answers} framework={frameworkName(answers[0]?.response.target ?? "")} />}
     </>
   );
 }

@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { gpus } from "../../client/catalogue";
 import { ChoiceField, NumberField, TextField } from "../../form/fields";
+import type { Option } from "../../form/fields";
 import { PinsField } from "../../form/pins_field";
 import { TARGETS } from "../../form/targets";
 import { KnobSettingSchema } from "../../generated/flightplan/v1/finding_pb";
@@ -10,6 +11,8 @@ import { current } from "../../state/answer";
 import { inLink, script } from "../../state/script";
 import type { Script } from "../../state/script";
 import { gibNumber } from "../../words/text";
+
+const STACKS: readonly Option<string>[] = [["", "as the text shows"], ...TARGETS];
 
 function edit(change: Partial<Script>): void {
   script.value = { ...script.value, ...change };
@@ -23,8 +26,8 @@ function takeLaunch(): void {
   const answer = current.answer.value;
   const launch = answer?.response.launches[0];
   if (!answer || !launch) return;
-  const { hardware } = answer.request;
-  edit({ name: "launch.sh", text: launch.text, gpu: hardware?.gpu ?? "", gpuCount: hardware?.gpuCount ?? 0 });
+  const { hardware, target } = answer.request;
+  edit({ name: "launch.sh", text: launch.text, framework: target?.framework ?? "", version: target?.version ?? "", gpu: hardware?.gpu ?? "", gpuCount: hardware?.gpuCount ?? 0 });
 }
 
 export function ScriptForm() {
@@ -37,7 +40,7 @@ export function ScriptForm() {
   };
   return (
     <form class="script-form" onSubmit={(event) => event.preventDefault()}>
-      <ChoiceField label="framework" value={target} options={TARGETS} set={setTarget} />
+      <ChoiceField label="framework" value={target} options={STACKS} set={setTarget} />
       <TextField label="GPU" empty="not judged" value={gpu} onFocus={() => void gpus.load()}
         names={gpus.entries.value.map(({ name, hbmBytes }) => ({ name, note: `${gibNumber(hbmBytes)} GiB` }))} set={(name) => edit({ gpu: name })} />
       <NumberField label="GPUs" empty="as the launch says" value={gpuCount || undefined} most={1048576} set={(count) => edit({ gpuCount: count ?? 0 })} />

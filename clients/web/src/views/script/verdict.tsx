@@ -39,7 +39,7 @@ export function Verdict({ judged }: { judged: Judged }) {
   return (
     <div class="verdict" role="status">
       <p>
-        {judged.target} · <strong class={mood}>{text}</strong>
+        {judged.target && `${judged.target} · `}<strong class={mood}>{text}</strong>
         {later && <> · <strong class={later[0]}>{later[1]}</strong></>} · {countText(judged.findings, judged.effectiveChanges.length)}
       </p>
       {fitTexts(judged).map((line) => <p key={line}>{line}</p>)}

@@ -1,0 +1,1 @@
+var m={"megatron-lm":["0.16","0.17","0.18","0.19","main"],"megatron-bridge":["0.4","0.5","0.6","main"],loongforge:["main"],slime:["main"],"ms-swift":["main"],verl:["main"],"nemo-rl":["main"],miles:["main"],vime:["main"],primus:["main"],flagscale:["main"],roll:["main"]};export{m as a};
