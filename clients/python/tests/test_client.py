@@ -178,6 +178,41 @@ def test_validate_arguments_text_file_and_knobs(tmp_path: Path) -> None:
         flightplan.validate(arguments, gpus=16, strict=True)
 
 
+def test_a_text_is_judged_for_the_stack_that_it_shows(tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text("torchrun scripts/training/run_recipe.py --recipe qwen3_30b_a3b_pretrain_config\n")
+    config: Any
+    for config in (script, script.read_text()):
+        assert flightplan.validate(config, gpus=8).target == "megatron-bridge main"
+        assert flightplan.validate(config, gpus=8, target="megatron-lm").target == "megatron-lm main"
+    for config in (["--num-layers", "24"], {"num_layers": 24}):
+        assert flightplan.validate(config, gpus=8).target == "megatron-lm main"
+
+
+@pytest.mark.parametrize("name", ["train.sh", "missing.sh", "/jobs/train.sh", "~/a-b/c"])
+def test_the_name_of_a_file_is_no_text(name: str) -> None:
+    with pytest.raises(ValueError, match=r"is no text of a launch; .* pathlib\.Path\('"):
+        flightplan.validate(name)
+
+
+def test_the_name_of_a_file_with_spaces_is_no_text(tmp_path: Path) -> None:
+    script = tmp_path / "my train.sh"
+    script.write_text("torchrun pretrain_gpt.py --num-layers 24\n")
+    with pytest.raises(ValueError, match="is no text of a launch"):
+        flightplan.validate(str(script))
+
+
+def test_what_was_not_judged_is_not_said_to_run() -> None:
+    nothing = flightplan.validate("rm -rf checkpoints\n")
+    assert (nothing.completeness, nothing.will_run, nothing.accepted_by_stack) == ("none", False, False)
+    assert nothing.not_judged == ["no command in it runs a Python file"]
+    assert repr(nothing).startswith("<Report: not judged, 0 findings, fp1-")
+    part = flightplan.validate("torchrun pretrain_gpt.py $ARGS --num-layers 24\n", gpus=8)
+    assert part.completeness == "partial"
+    assert "megatron-lm main: not judged in full," in repr(part)
+    assert flightplan.validate([]).completeness != "full"
+
+
 def test_files_that_are_no_launch(tmp_path: Path) -> None:
     endless = tmp_path / "endless.sh"
     endless.symlink_to("/dev/zero")

@@ -26,8 +26,8 @@ def test_modes() -> None:
 
 @pytest.mark.parametrize(
     "config",
-    ["", "echo hello", "\udcff --num-layers", "# " + "x" * (10 << 20), ["\udc80"], "$(touch owned)"],
-    ids=["empty", "no-training", "no-text", "10-MiB", "no-text-argument", "hostile"],
+    ["", "echo hello", "train.sh", "\udcff --num-layers", "# " + "x" * (10 << 20), ["\udc80"], "$(touch owned)"],
+    ids=["empty", "no-training", "one-word", "no-text", "10-MiB", "no-text-argument", "hostile"],
 )
 def test_what_cannot_be_judged_passes(config: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -39,3 +39,10 @@ def test_what_cannot_be_judged_passes(config: Any, tmp_path: Any, monkeypatch: p
 def test_what_could_not_be_judged_is_refused_on_demand(config: str) -> None:
     with pytest.raises((flightplan.RpcError, UnicodeError)):
         judge(config, mode="enforce", fail_closed=True, **SETTINGS)
+
+
+def test_a_text_is_judged_for_the_stack_that_it_shows() -> None:
+    launch = "torchrun scripts/training/run_recipe.py --recipe qwen3_30b_a3b_pretrain_config model.num_layers=4"
+    report = judge(launch, mode="shadow", **{**SETTINGS, "target": None})
+    assert report is not None
+    assert report.target == "megatron-bridge main"

@@ -130,7 +130,7 @@ def resolve(
 def validate(
     config: str | os.PathLike[str] | Sequence[str] | Mapping[str, Value],
     *,
-    target: str = "megatron-lm",
+    target: str | None = None,
     gpu: str | None = None,
     gpus: int | None = None,
     software: Software | None = None,
@@ -145,8 +145,9 @@ def validate(
     """The verdicts on a finished configuration. Nothing is decided and nothing is executed.
 
     Args:
-        config: A list of arguments, a path, the text of a file, or knobs by name.
-        target: As in `resolve`.
+        config: A list of arguments, a pathlib.Path, the text of a file, or knobs by name.
+        target: As in `resolve`; None: of a file or text the stack that it shows (`Report.target` says which),
+            of arguments and knobs "megatron-lm".
         gpu: The GPU system; None: hardware rules are not judged, and the report says so.
         gpus: GPUs of the job.
         software: As in `resolve`.
@@ -159,6 +160,7 @@ def validate(
         timeout: As in `resolve`.
 
     Raises:
+        ValueError: `config` is a str that names a file; or the file is no text, or larger than 1 MiB.
         InvalidRequest, ConfigError, Unavailable, ServerNotStarted: As in `resolve`.
     """
     with Client(server) as client:

@@ -22,6 +22,10 @@ _FIT = {
     estimate_pb2.FIT_VERDICT_MARGINAL: "marginal",
     estimate_pb2.FIT_VERDICT_DOES_NOT_FIT: "does not fit",
 }
+_COMPLETENESS = {
+    resolver_service_pb2.COMPLETENESS_PARTIAL: "partial",
+    resolver_service_pb2.COMPLETENESS_NONE: "none",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -267,6 +271,21 @@ class Report(_Judged):
         self.request = request
 
     @property
+    def completeness(self) -> str:
+        """How much was judged: "full", "partial" (nothing that it shows is refused), "none". `not_judged` says why."""
+        return _COMPLETENESS.get(self.response.completeness, "full")
+
+    @property
+    def accepted_by_stack(self) -> bool:
+        """The stack's own configuration code accepts it, as far as it was judged; False where nothing was."""
+        return self.completeness != "none" and super().accepted_by_stack
+
+    @property
+    def will_run(self) -> bool:
+        """Nothing known makes it fail later, as far as it was judged; False where nothing was."""
+        return self.completeness != "none" and super().will_run
+
+    @property
     def not_judged(self) -> list[str]:
         """What was not judged, and why."""
         return list(self.response.not_judged)
@@ -278,12 +297,26 @@ class Report(_Judged):
             return None
         return self.response.repair.text or list(self.response.repair.arguments)
 
+    @property
+    def _verdict(self) -> str:
+        if self.completeness == "none":
+            return "not judged"
+        if not self.accepted_by_stack:
+            return "refused"
+        if not self.will_run:
+            return "will fail"
+        if self.completeness == "partial":
+            return "not judged in full"
+        unknown = self.response.memory.fit == estimate_pb2.FIT_VERDICT_UNKNOWN
+        return "will run if it fits" if unknown else "will run"
+
     def __repr__(self) -> str:
-        verdict = "will run" if self.will_run else "refused" if not self.accepted_by_stack else "will fail"
-        return f"<Report on {self.target}: {verdict}, {len(self.findings)} findings, {self.digest}>"
+        subject = f"Report on {self.target}" if self.target else "Report"
+        return f"<{subject}: {self._verdict}, {len(self.findings)} findings, {self.digest}>"
 
     def _repr_html_(self) -> str:
-        shown = _html.heading(repr(self)[1:-1], self.ok) + _html.findings(self.findings)
+        shown = _html.heading(repr(self)[1:-1], self.ok and self.completeness != "none")
+        shown += _html.findings(self.findings)
         return shown if self.request is None else shown + _page.frame(self.page(), repr(self)[1:-1])
 
     def page(self) -> str:

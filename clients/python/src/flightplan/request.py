@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import Any, Mapping, Sequence, Union
 
 from flightplan.v1 import hardware_pb2, model_pb2, parallelism_pb2, resolver_service_pb2
@@ -13,6 +14,7 @@ Model = Union[str, "os.PathLike[str]", Mapping[str, Any], model_pb2.ModelSpec]
 Software = Union[hardware_pb2.SoftwareStack, Mapping[str, str]]
 
 DEFAULT_SEQ_LENGTH = 4096
+DEFAULT_TARGET = "megatron-lm"  # of what shows no stack of its own: a question, arguments, knobs
 MAX_FILE_BYTES = 1 << 20  # of a launch script or dump, as the command line takes it
 DEFAULT_SAMPLES_PER_GPU = 8  # of the global batch, as the command line takes it
 
@@ -27,6 +29,8 @@ _OBJECTIVES = {
     "training": parallelism_pb2.OBJECTIVE_TRAINING,
     "benchmark": parallelism_pb2.OBJECTIVE_BENCHMARK,
 }
+# One word that is neither a flag, nor an override (a.b=1), nor YAML.
+_FILE_NAME = re.compile(r"[\w./~@+][\w./~@+-]*")
 _VERSIONS = ("te", "torch", "cuda", "nccl", "driver", "cudnn")
 
 
@@ -48,7 +52,7 @@ def resolve_request(
     precision: str = "",
     objective: str = "",
     stage: str = "",
-    target: str = "megatron-lm",
+    target: str = DEFAULT_TARGET,
     software: Software | None = None,
     dispatchers: Sequence[str] | None = None,
     knobs: Mapping[str, Value] | None = None,
@@ -89,7 +93,7 @@ def resolve_request(
 def validate_request(
     config: str | os.PathLike[str] | Sequence[str] | Mapping[str, Value],
     *,
-    target: str = "megatron-lm",
+    target: str | None = None,
     gpu: str | None = None,
     gpus: int | None = None,
     software: Software | None = None,
@@ -99,8 +103,9 @@ def validate_request(
     repair: bool = False,
 ) -> resolver_service_pb2.ValidateConfigRequest:
     """The question behind `validate`, whose documentation has the arguments."""
+    shows_stack = isinstance(config, (str, os.PathLike))
     request = resolver_service_pb2.ValidateConfigRequest(
-        target=target_stack(target),
+        target=target_stack(("" if shows_stack else DEFAULT_TARGET) if target is None else target),
         software=software_stack(software, dispatchers),
         env=env,
         input_format=input_format,
@@ -109,7 +114,7 @@ def validate_request(
     if isinstance(config, os.PathLike):
         request.file.name, request.file.text = os.fspath(config), _text_of(config)
     elif isinstance(config, str):
-        request.file.text = config
+        request.file.text = _launch_text(config)
     elif isinstance(config, Mapping):
         for name, value in config.items():
             request.knobs.settings.add(name=name).value.CopyFrom(to_message(value))
@@ -145,6 +150,13 @@ def software_stack(software: Software | None, dispatchers: Sequence[str] | None)
         stack.dispatchers.SetInParent()  # an empty list says that none is installed
         stack.dispatchers.backends.extend(dispatchers)
     return stack
+
+
+def _launch_text(text: str) -> str:
+    """The text, unless it is the name of a file: read as a launch, that would start nothing and have no fault."""
+    if _FILE_NAME.fullmatch(text) or ("\n" not in text and os.path.isfile(text)):
+        raise ValueError(f"{text!r} is no text of a launch; the file of that name is pathlib.Path({text!r})")
+    return text
 
 
 def _text_of(path: os.PathLike[str]) -> str:

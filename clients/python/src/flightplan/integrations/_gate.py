@@ -26,7 +26,7 @@ def judge(
     config: str | Sequence[str],
     *,
     mode: Mode,
-    target: str,
+    target: str | None,
     gpu: str | None,
     gpus: int | None,
     server: str | None,
@@ -44,6 +44,9 @@ def judge(
     """
     if mode not in get_args(Mode):
         raise ValueError(f"flightplan's mode is {mode!r}, must be one of {', '.join(get_args(Mode))}")
+    # It is a text, be it one word: with the end of its line it cannot be taken for the name of a file.
+    if isinstance(config, str) and not config.endswith("\n"):
+        config += "\n"
     try:
         with Client(server) as client:
             report = client.validate(config, target=target, gpu=gpu, gpus=gpus, timeout=_TIMEOUT_SECONDS)
@@ -67,7 +70,7 @@ def look_back(
     logs: str | os.PathLike[str],
     launch: str,
     *,
-    target: str,
+    target: str | None,
     gpu: str | None,
     gpus: int | None,
     model: str | None,

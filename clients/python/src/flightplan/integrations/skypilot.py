@@ -2,9 +2,9 @@
 
 admin_policy: flightplan.integrations.skypilot.FlightplanPolicy
 
-in SkyPilot's config. Settings are environment variables of its server: FLIGHTPLAN_SERVER, FLIGHTPLAN_TARGET (default
-megatron-lm), FLIGHTPLAN_MODE (shadow, warn, enforce; default enforce), FLIGHTPLAN_FAIL_CLOSED=1. After the run, where
-the task was launched:
+in SkyPilot's config. Settings are environment variables of its server: FLIGHTPLAN_SERVER, FLIGHTPLAN_TARGET (default:
+the stack that the text shows), FLIGHTPLAN_MODE (shadow, warn, enforce; default enforce), FLIGHTPLAN_FAIL_CLOSED=1.
+After the run, where the task was launched:
 
     flightplan.integrations.skypilot.observe(task, "my-cluster", job_id)
 """
@@ -30,9 +30,6 @@ _GPUS = {
 }
 
 
-_TARGET = "megatron-lm"
-
-
 class FlightplanPolicy(sky.AdminPolicy):  # type: ignore[misc, unused-ignore]
     """Refuses a task whose training launch cannot run, with every fault and its fixes."""
 
@@ -45,7 +42,7 @@ class FlightplanPolicy(sky.AdminPolicy):  # type: ignore[misc, unused-ignore]
             judge(
                 task.run,
                 mode=cast(Mode, os.environ.get("FLIGHTPLAN_MODE", "enforce")),
-                target=os.environ.get("FLIGHTPLAN_TARGET", _TARGET),
+                target=os.environ.get("FLIGHTPLAN_TARGET") or None,
                 gpu=_GPUS.get(name),
                 gpus=count * (task.num_nodes or 1) or None,
                 server=None,
@@ -61,7 +58,7 @@ def observe(
     cluster: str,
     job_id: int | None = None,
     *,
-    target: str = _TARGET,
+    target: str | None = None,
     model: str | None = None,
     server: str | None = None,
 ) -> Observation | None:
