@@ -26,6 +26,23 @@ def test_torchrun_before_numa_binding_is_not_given_the_flag() -> None:
     assert "--numa-binding" not in launch.torchrun(plan, "pretrain_gpt.py", gpus_per_node=8, nodes=2)
 
 
+@pytest.mark.parametrize("target", ["verl", "slime", "ms-swift"])
+def test_what_torchrun_does_not_start_is_refused(target: str) -> None:
+    plan = flightplan.resolve("qwen3-30b-a3b", gpu="h100-sxm", gpus=16, tp=1, pp=1, ep=8, target=target)
+    with pytest.raises(ValueError, match=rf"{target} main is not started by torchrun; .*plan\.launch\(\)\.text"):
+        launch.torchrun(plan, "train.py", gpus_per_node=8, nodes=2)
+
+
+@pytest.mark.parametrize("target", ["megatron-bridge", "loongforge"])
+def test_other_stacks_of_torchrun(target: str) -> None:
+    plan = flightplan.resolve("qwen3-30b-a3b", gpu="h100-sxm", gpus=16, tp=1, pp=1, ep=8, target=target)
+    assert launch.torchrun(plan, "train.py", gpus_per_node=8, nodes=2)[0] == "torchrun"
+
+
+def test_the_package_has_the_module() -> None:
+    assert flightplan.launch is launch
+
+
 def test_a_wrong_number_of_gpus_is_not_launched() -> None:
     with pytest.raises(ValueError, match="1 nodes x 8 GPUs are 8; the plan is for 16"):
         launch.torchrun(small(), "pretrain_gpt.py", gpus_per_node=8)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from typing import Mapping, Sequence
 
+from flightplan import launch
 from flightplan.client import AsyncClient, Client, Progress
 from flightplan.errors import (
     ConfigError,
@@ -227,6 +228,7 @@ __all__ = [
     "Unavailable",
     "Value",
     "Violation",
+    "launch",
     "observe",
     "plan_layouts",
     "resolve",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -29,9 +30,13 @@ def torchrun(
 
     Raises:
         ConfigError: The plan has findings of level error: it is never launched.
-        ValueError: `nodes` times `gpus_per_node` is not the world size of the plan.
+        ValueError: The plan's stack is not started by torchrun (verl, slime ...), or `nodes` times `gpus_per_node` is
+            not the world size of the plan.
     """
     plan.check()
+    # What the stack itself is started by stands in its launch.
+    if not re.search(r"^(?!#).*\btorchrun\s", plan.launch().text, re.MULTILINE):
+        raise ValueError(f"{plan.target} is not started by torchrun; its launch is the script plan.launch().text")
     world = plan.layout["dp"] * plan.layout["tp"] * plan.layout["pp"] * plan.layout["cp"]
     if nodes * gpus_per_node != world:
         raise ValueError(f"{nodes} nodes x {gpus_per_node} GPUs are {nodes * gpus_per_node}; the plan is for {world}")
