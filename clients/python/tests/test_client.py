@@ -213,6 +213,14 @@ def test_what_was_not_judged_is_not_said_to_run() -> None:
     assert flightplan.validate([]).completeness != "full"
 
 
+def test_what_is_no_model_or_count_is_named_alone() -> None:
+    with pytest.raises(TypeError, match="model is a name .* not None"):
+        flightplan.resolve(None, gpu="h100-sxm", gpus=8)  # type: ignore[arg-type]
+    with pytest.raises(flightplan.InvalidRequest) as caught:
+        flightplan.resolve("deepseek-v3", gpu="h100-sxm", gpus=-1, tp=1)
+    assert [violation.field for violation in caught.value.violations] == ["hardware.gpu_count"]
+
+
 def test_files_that_are_no_launch(tmp_path: Path) -> None:
     endless = tmp_path / "endless.sh"
     endless.symlink_to("/dev/zero")

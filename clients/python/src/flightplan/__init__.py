@@ -83,7 +83,8 @@ def resolve(
         precision: "bf16" (default), "fp16", "fp8_cs", "fp8_block", "fp8_ds", "mxfp8" or "nvfp4".
         objective: "training" (default) or "benchmark".
         stage: "bring-up", "tune" or "production" (default).
-        target: "megatron-lm", "megatron-bridge" or "loongforge"; "@0.19" behind it for a release.
+        target: "megatron-lm", "megatron-bridge", "loongforge", "slime", "verl" ...; "@0.19" behind it for a release.
+            InvalidRequest names them all.
         software: Versions installed: {"torch": "2.9.0", "te": "2.12.0", "triton": "3.4.0"}.
         dispatchers: Dispatcher backends installed: ["deepep"]; [] says none, None says that it is not known.
         knobs: Knobs you insist on, by Megatron's names; never changed.

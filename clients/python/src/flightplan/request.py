@@ -60,12 +60,14 @@ def resolve_request(
     dialects: Sequence[str] = (),
 ) -> resolver_service_pb2.ResolveConfigRequest:
     """The question behind `resolve` and `plan_layouts`, whose documentation has the arguments."""
+    if global_batch_size is None:
+        global_batch_size = DEFAULT_SAMPLES_PER_GPU * max(1, gpus)
     request = resolver_service_pb2.ResolveConfigRequest(
         model=_model(model),
         hardware=hardware_pb2.Hardware(gpu=gpu, gpu_count=gpus),
         workload=parallelism_pb2.Workload(
             seq_length=seq_length,
-            global_batch_size=DEFAULT_SAMPLES_PER_GPU * gpus if global_batch_size is None else global_batch_size,
+            global_batch_size=global_batch_size,
             precision=precision,
             objective=_word("objective", objective, _OBJECTIVES),
         ),
@@ -171,6 +173,10 @@ def _text_of(path: os.PathLike[str]) -> str:
 
 
 def _model(model: Model) -> model_pb2.ModelRef:
+    if not isinstance(model, (str, os.PathLike, Mapping, model_pb2.ModelSpec)):
+        raise TypeError(
+            f"model is a name of the catalogue, the path or content of a config.json, or a ModelSpec; not {model!r}"
+        )
     if isinstance(model, model_pb2.ModelSpec):
         return model_pb2.ModelRef(spec=model)
     if isinstance(model, Mapping):
