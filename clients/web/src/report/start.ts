@@ -43,10 +43,10 @@ export function start(): void {
 function startPlans(): void {
   const [call] = report.calls.filter(({ rpc }) => rpc.endsWith("/PlanLayouts"));
   if (!call) return;
-  const { base } = fromBinary(PlanLayoutsRequestSchema, call.request);
+  const { base, objective } = fromBinary(PlanLayoutsRequestSchema, call.request);
   if (!base) return;
   const result = fromBinary(PlanResultSchema, call.answer);
-  found.value = { base, result };
+  found.value = { base, objective, result };
   for (const plan of result.plans) {
     const request = toBinary(ResolveConfigRequestSchema, asked(questionOf(found.value, plan)));
     report.calls.push({ rpc: RESOLVE, request, answer: toBinary(ResolveConfigResponseSchema, plan) });

@@ -8,6 +8,7 @@ import { STREAM } from "../client/transport";
 import { LayoutSchema } from "../generated/flightplan/v1/parallelism_pb";
 import { PlanLayoutsRequestSchema, PlanObjective } from "../generated/flightplan/v1/resolver_service_pb";
 import type { PlanProgress, PlanResult, ResolveConfigResponse } from "../generated/flightplan/v1/resolver_service_pb";
+import { setKnob } from "./pins";
 import { asked, changed, question } from "./question";
 import type { Question } from "./question";
 
@@ -16,9 +17,13 @@ export const DEFAULT_COUNT = 10;
 /** How to search. */
 export const options = signal({ keepSizes: false, count: DEFAULT_COUNT, objective: PlanObjective.STEP_TIME });
 
+/** The rule of what a search decided about execution (resolver/plan/decision.h). */
+const EXECUTION = "plan.execution";
+
 export interface Found {
   /** The question that was searched. */
   base: Question;
+  objective: PlanObjective;
   result: PlanResult;
 }
 
@@ -42,7 +47,8 @@ export async function search(): Promise<void> {
   const mine = (running = new AbortController());
   const base = asked(question.value);
   if (!options.value.keepSizes) base.layout = create(LayoutSchema);
-  const request = create(PlanLayoutsRequestSchema, { base, planCount: options.value.count, objective: options.value.objective });
+  const { count, objective } = options.value;
+  const request = create(PlanLayoutsRequestSchema, { base, planCount: count, objective });
   searching.value = true;
   progress.value = failure.value = undefined;
   ended.value = "";
@@ -50,7 +56,7 @@ export async function search(): Promise<void> {
     for await (const { event } of resolver.planLayouts(request, { ...STREAM, signal: mine.signal })) {
       if (running !== mine) return;
       if (event.case === "progress") progress.value = event.value;
-      if (event.case === "result") take({ base, result: event.value });
+      if (event.case === "result") take({ base, objective, result: event.value });
     }
   } catch (error) {
     if (running !== mine) return;
@@ -71,12 +77,22 @@ export function pick(index: number): void {
   picked.value = others.length < picked.value.length ? others : [...others, index].slice(-2);
 }
 
-/** The question that a plan answers: the searched one with the plan's sizes. */
-export function questionOf({ base }: Found, plan: ResolveConfigResponse): Question {
+/** GPUs of a plan: a search for fewer leaves some of those it was asked about. */
+export function gpusOf({ layout }: ResolveConfigResponse): number {
+  const sizes = layout?.sizes;
+  return (layout?.dataParallelSize ?? 0) * (sizes?.tensorModelParallelSize ?? 1) * (sizes?.pipelineModelParallelSize ?? 1) * (sizes?.contextParallelSize ?? 1);
+}
+
+/** The question that a plan answers, as `flightplan plan` prints it: the searched one with the plan's GPUs and sizes. */
+export function questionOf({ base, objective }: Found, plan: ResolveConfigResponse): Question {
   return changed(base, (draft) => {
     const sizes = plan.layout?.sizes;
     if (sizes) draft.layout = clone(LayoutSchema, sizes);
     // It follows from the sizes; said, it would be the person's word.
     draft.layout.sequenceParallel = undefined;
+    draft.hardware.gpuCount = gpusOf(plan) || draft.hardware.gpuCount;
+    // Without what makes room in it the plan with the least memory would be another one.
+    if (objective !== PlanObjective.MEMORY_HEADROOM) return;
+    for (const { name, value, ruleId } of plan.decisions) if (ruleId === EXECUTION) setKnob(draft, name, value);
   });
 }

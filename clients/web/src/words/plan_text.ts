@@ -26,7 +26,16 @@ export function expertsText({ layout, model }: ResolveConfigResponse): string {
   return `ETP${sizes?.expertTensorParallelSize ?? 0} EP${sizes?.expertModelParallelSize ?? 0} EDP${layout?.expertDataParallelSize ?? 0}`;
 }
 
-/** "flex/hybridep, EP overlap, recompute moe_act", with the fit in front where it is not "fits". */
+/** Why a plan stands behind slower ones: "ranked +12 % (PP above 8)"; empty: it does not. */
+export function cautionText({ findings }: ResolveConfigResponse): string {
+  const caution = findings.find(({ ruleId, observed }) => ruleId === "plan.outside-evidence" && observed.length > 0);
+  const kind = caution?.observed[0]!.value?.kind;
+  if (!caution || kind?.case !== "doubleValue") return "";
+  const reasons = caution.seen.split("; ").map((reason) => reason.split(":")[0]);
+  return `ranked ${kind.value < 0 ? "" : "+"}${(100 * kind.value).toFixed(0)} % (${reasons.join(", ")})`;
+}
+
+/** "flex/hybridep, EP overlap, recompute moe_act", with the fit in front where it is not "fits", and the caution. */
 export function executionText(plan: ResolveConfigResponse): string {
   const values = new Map(plan.config.map(({ name, value }) => [name, valueText(value)]));
   const said: string[] = [];
@@ -41,8 +50,8 @@ export function executionText(plan: ResolveConfigResponse): string {
   const graphs = values.get("cuda_graph_impl") ?? "none";
   if (graphs !== "none") said.push(`graphs ${graphs}`);
   const fit = plan.estimate?.fit ?? FitVerdict.UNSPECIFIED;
-  const worry = fit === FitVerdict.FITS ? "" : `${fitSentence(fit)}; `;
-  return worry + (said.length ? said.join(", ") : "as by default");
+  const worries = [fit === FitVerdict.FITS ? "" : fitSentence(fit), cautionText(plan)].filter(Boolean);
+  return [...worries, said.length ? said.join(", ") : "as by default"].join("; ");
 }
 
 /** "1,204 candidates: 310 judged, 800 cannot fit". */

@@ -16,7 +16,7 @@ import { hrefOf } from "../../state/route";
 import { failure, found, pick, picked, questionOf, search } from "../../state/search";
 import type { Found } from "../../state/search";
 import { flagSpelling } from "../../words/findings";
-import { denseText, expertsText, statisticsText } from "../../words/plan_text";
+import { cautionText, denseText, expertsText, statisticsText } from "../../words/plan_text";
 import { withThousands } from "../../words/text";
 import { BrushForm } from "./brush_form";
 import { frontier, MEASURES } from "./measures";
@@ -64,7 +64,10 @@ function Plans({ found }: { found: Found }) {
           <PlanScatter found={found} x={x} y={y} best={best} drawn={candidates} brush={brush} />
           <BrushForm x={x} y={y} places={candidates.map((at) => places[at]!)} brush={brush} shown={shown.size} />
           <Picked found={found} />
-          <PlanTable plans={result.plans} frontier={best} shown={shown} />
+          <PlanTable plans={result.plans} gpuCount={base.hardware?.gpuCount ?? 0} frontier={best} shown={shown} />
+          {result.plans.some(cautionText) && (
+            <p class="dim">ranked +N %: next to nobody published a layout like it, or it fills the memory, so the order counts its step as that much longer</p>
+          )}
         </>
       )}
       <FindingList findings={result.findings} spelling={flagSpelling} />
