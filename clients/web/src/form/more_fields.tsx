@@ -21,8 +21,10 @@ const PRECISIONS: readonly Option<string>[] = [
 ];
 const STAGES: readonly Option<Stage>[] = [[Stage.UNSPECIFIED, "production"], [Stage.BRING_UP, "bring-up"], [Stage.TUNE, "tune"]];
 const OBJECTIVES: readonly Option<Objective>[] = [[Objective.UNSPECIFIED, "training"], [Objective.BENCHMARK, "benchmark"]];
+// What is not said is taken from there (decide.software-from-image); not every stack has an image.
+const OF_IMAGE = "the stack's image, if known";
 const INSTALLED: readonly Option<string>[] = [
-  ["unknown", "unknown"], ["", "none"], ["deepep", "deepep"], ["hybridep", "hybridep"], ["deepep,hybridep", "deepep and hybridep"],
+  ["unknown", OF_IMAGE], ["", "none"], ["deepep", "deepep"], ["hybridep", "hybridep"], ["deepep,hybridep", "deepep and hybridep"],
 ];
 
 export function MoreFields({ of }: Props) {
@@ -73,9 +75,9 @@ function Stack({ of }: Props) {
     <div class="pair">
       <ChoiceField label="framework" value={named} options={TARGETS} set={setTarget} />
       <ChoiceField label="dispatcher backends installed" value={backends ? backends.join(",") : "unknown"} options={INSTALLED} set={setInstalled} />
-      <TextField label="Transformer Engine" empty="unknown" value={software?.teVersion ?? ""}
+      <TextField label="Transformer Engine" empty={OF_IMAGE} value={software?.teVersion ?? ""}
         set={(version) => edit((draft) => (draft.software.teVersion = version || undefined))} />
-      <TextField label="PyTorch" empty="unknown" value={software?.torchVersion ?? ""}
+      <TextField label="PyTorch" empty={OF_IMAGE} value={software?.torchVersion ?? ""}
         set={(version) => edit((draft) => (draft.software.torchVersion = version || undefined))} />
     </div>
   );
