@@ -1,9 +1,10 @@
 // What the server said instead of an answer, and a way to ask again.
 import type { Failure } from "../client/failure";
+import { tokenWanted } from "../client/token";
 
 export function FailureNote({ failure, again }: { failure: Failure | undefined; again: () => void }) {
-  // Where a token is missing, the form that asks for it says so.
-  if (!failure || failure.code === "Unauthenticated") return null;
+  // While the form asks for a token, it says what is missing.
+  if (!failure || (failure.code === "Unauthenticated" && tokenWanted.value)) return null;
   return (
     <div class="note bad" role="alert">
       <p><strong>{failure.sentence}</strong></p>

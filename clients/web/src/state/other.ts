@@ -1,6 +1,7 @@
 // The second question of a comparison; undefined: none is chosen.
 import { effect, signal } from "@preact/signals";
 import { latest } from "../client/latest";
+import { token } from "../client/token";
 import { resolve } from "./answer";
 import type { Answer } from "./answer";
 import type { Question } from "./question";
@@ -16,6 +17,7 @@ export function keepOtherAnswered(): void {
   kept = true;
   effect(() => {
     const written = other.value;
+    void token.value;
     if (written) void otherAnswer.ask((signal) => resolve(written, signal));
     else {
       otherAnswer.cancel();

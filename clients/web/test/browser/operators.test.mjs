@@ -82,3 +82,23 @@ test("a server that asks nobody who they are shows no fleet", async () => {
     await open_.stop();
   }
 });
+
+test("every view asks again with the token that is typed", async () => {
+  const seen = [
+    ["fleet", "operator", (page) => page.getByText(/decisions, of the whole log/)],
+    ["reference", "operator", (page) => page.getByText(/^[\d,]+ entries/)],
+    ["reference/gpu/h100-sxm", "operator", (page) => page.locator("article h2.entry")],
+    ["probe", "operator", (page) => page.getByText(/no profile is stored here/)],
+    ["releases", "operator", (page) => page.getByRole("region", { name: "megatron-lm, every release" })],
+  ];
+  for (const [view, token, there] of seen) {
+    await withPage(server.base, {}, async (page) => {
+      await open(page, server.base, `#/${view}`);
+      const form = page.getByRole("form", { name: "your token" });
+      await form.getByLabel("token", { exact: true }).fill(token);
+      await form.getByRole("button", { name: "use" }).click();
+      await there(page).first().waitFor({ timeout: 60_000 });
+      assert.equal(await page.locator("main .note.bad").count(), 0, view);
+    });
+  }
+});

@@ -189,6 +189,22 @@ test("the keyboard reaches everything in the order of the page", async () => {
   });
 });
 
+test("a list of the reference that fails is said, and asked for again", async () => {
+  await withServer({}, async (server) => {
+    await withPage(server.base, {}, async (page) => {
+      let down = true;
+      await page.route("**/flightplan.v1.CatalogService/List*", (route) => (down ? route.abort() : route.continue()));
+      await open(page, server.base, "#/reference");
+      await page.locator("main .note.bad").getByText("the server does not answer").waitFor();
+      assert.equal(await page.getByText("asking …").count(), 0);
+      down = false;
+      await page.getByRole("button", { name: "ask again" }).click();
+      await page.getByText(/^[\d,]+ entries/).waitFor();
+      await page.locator("main .note.bad").waitFor({ state: "detached" });
+    });
+  });
+});
+
 test("a script is judged for the stack that it shows", async () => {
   await withServer({}, async (server) => {
     await withPage(server.base, {}, async (page) => {

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { ShareBars } from "../../charts/share_bars";
+import { token } from "../../client/token";
 import type { DecisionTally, LoggedDecision } from "../../generated/flightplan/v1/fleet_service_pb";
 import { DataTable } from "../../parts/data_table";
 import { EntryLink } from "../../parts/entry_link";
@@ -16,7 +17,7 @@ const MOST_BARS = 12;
 export function FleetView() {
   const filter = useSignal<Filter>({ tenant: "", ruleId: "" });
   const again = (): void => ask(filter.value);
-  useEffect(again, [filter.value]);
+  useEffect(again, [filter.value, token.value]);
   const choose = (change: Partial<Filter>): void => void (filter.value = { ...filter.value, ...change });
   const answer = decisions.answer.value;
   const { tenant, ruleId } = filter.value;

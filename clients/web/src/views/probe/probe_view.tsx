@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { PairedBars } from "../../charts/paired_bars";
+import { token } from "../../client/token";
 import { ChoiceField } from "../../form/fields";
 import type { HardwareProfile } from "../../generated/flightplan/v1/profile_pb";
 import { DataTable } from "../../parts/data_table";
@@ -11,7 +12,7 @@ import { commonRows, load, medianRatio, profiles, rowName, rowText, variedNames 
 const MOST_BARS = 40;
 
 export function ProbeView() {
-  useEffect(load, []);
+  useEffect(load, [token.value]);
   const list = profiles.answer.value;
   return (
     <>

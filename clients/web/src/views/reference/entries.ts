@@ -1,5 +1,6 @@
 // What the catalogue has, as one list to search.
 import { gpus, knobs, models, rules } from "../../client/catalogue";
+import type { Failure } from "../../client/failure";
 import { gibNumber, parameterText } from "../../words/text";
 
 export type Kind = "rule" | "knob" | "model" | "gpu";
@@ -12,8 +13,15 @@ export interface Entry {
   note: string;
 }
 
+const LISTS = [rules, knobs, models, gpus];
+
 export function loadAll(): void {
-  for (const list of [rules, knobs, models, gpus]) void list.load();
+  for (const list of LISTS) void list.load();
+}
+
+/** Why a list is not there; undefined: none has failed. */
+export function failed(): Failure | undefined {
+  return LISTS.map(({ failure }) => failure.value).find(Boolean);
 }
 
 /** Every entry that is there so far. */

@@ -1,6 +1,7 @@
 // One page of the reference for each kind, as `flightplan explain`, `models` and `gpus` print them.
 import { useEffect } from "preact/hooks";
 import { knobs, rules } from "../../client/catalogue";
+import { token } from "../../client/token";
 import type { KnobInfo, RuleInfo } from "../../generated/flightplan/v1/catalog_service_pb";
 import type { GpuSystem } from "../../generated/flightplan/v1/hardware_pb";
 import type { ModelSpec } from "../../generated/flightplan/v1/model_pb";
@@ -11,7 +12,7 @@ import { Lines, Links } from "./lines";
 import type { LineOf } from "./lines";
 
 export function RulePage({ rule }: { rule: RuleInfo }) {
-  useEffect(() => void knobs.load(), []);
+  useEffect(() => void knobs.load(), [token.value]);
   const known = new Set(knobs.entries.value.map(({ name }) => name));
   const needs = rule.kind === "error" || rule.kind === "warning" ? "needs" : "does";
   return (
@@ -30,7 +31,7 @@ export function RulePage({ rule }: { rule: RuleInfo }) {
 }
 
 export function KnobPage({ knob }: { knob: KnobInfo }) {
-  useEffect(() => void rules.load(), []);
+  useEffect(() => void rules.load(), [token.value]);
   const readers = rules.entries.value.filter(({ reads }) => reads.includes(knob.name));
   const writes = ({ kind }: RuleInfo): boolean => kind === "change" || kind === "decision";
   const ids = (some: readonly RuleInfo[]) => some.length > 0 && <Links kind="rule" names={some.map(({ id }) => id)} />;

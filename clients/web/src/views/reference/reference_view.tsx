@@ -4,10 +4,11 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId } from "preact/hooks";
 import { catalog } from "../../client/clients";
 import { latest } from "../../client/latest";
+import { token } from "../../client/token";
 import { FailureNote } from "../../parts/failure_note";
 import { hrefOf, route } from "../../state/route";
 import { plural } from "../../words/text";
-import { entries, loadAll, matching } from "./entries";
+import { entries, failed, loadAll, matching } from "./entries";
 import { GpuPage, KnobPage, ModelPage, RulePage } from "./pages";
 
 const SHOWN = 60;
@@ -48,7 +49,7 @@ function Page({ kind, name }: { kind: string; name: string }) {
     shown.answer.value = undefined;
     void shown.ask((signal) => GET[kind]!(name, signal));
   };
-  useEffect(ask, [kind, name]);
+  useEffect(ask, [kind, name, token.value]);
   const answer = shown.answer.value;
   return (
     <article>
@@ -61,10 +62,11 @@ function Page({ kind, name }: { kind: string; name: string }) {
 }
 
 function Search() {
-  useEffect(loadAll, []);
+  useEffect(loadAll, [token.value]);
   const query = useSignal("");
   const id = useId();
   const all = entries();
+  const failure = failed();
   const hits = matching(all, query.value);
   return (
     <>
@@ -72,7 +74,8 @@ function Search() {
         <label for={id}>search rules, knobs, decisions, models, GPUs</label>
         <input id={id} type="search" value={query.value} onInput={(event) => (query.value = event.currentTarget.value)} />
       </div>
-      <p class="dim" role="status">{all.length === 0 ? "asking …" : `${plural(hits.length, "entry").replace("entrys", "entries")}${hits.length > SHOWN ? `, the first ${SHOWN}` : ""}`}</p>
+      <FailureNote failure={failure} again={loadAll} />
+      <p class="dim" role="status">{all.length === 0 ? (failure ? "" : "asking …") : `${plural(hits.length, "entry").replace("entrys", "entries")}${hits.length > SHOWN ? `, the first ${SHOWN}` : ""}`}</p>
       <ul class="entries">
         {hits.slice(0, SHOWN).map((entry) => (
           <li key={`${entry.kind}/${entry.name}`}>

@@ -1,6 +1,7 @@
 // This launch on every release: accepted, warned, refused, and what changes.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { token } from "../../client/token";
 import { Severity } from "../../generated/flightplan/v1/finding_pb";
 import { DataTable } from "../../parts/data_table";
 import { EntryLink } from "../../parts/entry_link";
@@ -25,7 +26,7 @@ export function ReleasesView() {
   const ask = (): void => {
     if (request) judgeAll(request);
   };
-  useEffect(ask, [useScript, useScript ? script.value : answer]);
+  useEffect(ask, [useScript, useScript ? script.value : answer, token.value]);
   const answers = onReleases.answer.value;
   return (
     <>

@@ -1,1 +1,0 @@
-import{b as i}from"./chunk-RSQUI7JC.js";import{a as o}from"./chunk-AG6J5LWB.js";import{g as e,h as r}from"./chunk-F75VDT4V.js";var d=e(void 0),m=e(void 0),t=o(),s=!1;function l(){s||(s=!0,r(()=>{let n=d.value;n?t.ask(f=>i(n,f)):(t.cancel(),t.answer.value=void 0)}))}export{d as a,m as b,t as c,l as d};

@@ -1,0 +1,1 @@
+import{e as o}from"./chunk-GLZGB4NN.js";import{E as n,G as e,a as f}from"./chunk-TZJXTXGZ.js";function h({kind:i,name:r}){return n?e("a",{href:o("reference",i,r),children:r}):e(f,{children:r})}export{h as a};

@@ -1,0 +1,1 @@
+import{b as s}from"./chunk-CBIUR3N5.js";import{a as i}from"./chunk-3VQCFVPB.js";import{g as e,h as o,z as r}from"./chunk-TZJXTXGZ.js";var p=e(void 0),c=e(void 0),t=i(),f=!1;function v(){f||(f=!0,o(()=>{let n=p.value;r.value,n?t.ask(d=>s(n,d)):(t.cancel(),t.answer.value=void 0)}))}export{p as a,c as b,t as c,v as d};

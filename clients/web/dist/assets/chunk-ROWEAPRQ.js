@@ -1,1 +1,0 @@
-import{G as e,i as r}from"./chunk-F75VDT4V.js";function s({title:t,open:n=!1,children:i}){let o=r(n);return e("details",{class:"section",open:n,onToggle:a=>{a.currentTarget.open&&(o.value=!0)},children:[e("summary",{children:e("h2",{children:t})}),(o.value||n)&&i()]})}export{s as a};

@@ -1,1 +1,0 @@
-import{e as o}from"./chunk-JFVXTUPA.js";import{E as n,G as e,a as f}from"./chunk-F75VDT4V.js";function h({kind:i,name:r}){return n?e("a",{href:o("reference",i,r),children:r}):e(f,{children:r})}export{h as a};
