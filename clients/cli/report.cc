@@ -1,11 +1,14 @@
 #include "clients/cli/report.h"
 
+#include <memory>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "clients/cli/mask_secrets.h"
 #include "clients/cli/observe/inflate.h"
+#include "resolver/normalize/canonical_bytes.h"
 #include "resolver/render/launch.h"
 
 namespace flightplan::cli {
@@ -20,11 +23,19 @@ std::string Held(const Report& report) {
   line("command", report.command);
   line("line", report.line);
   for (const std::string& name : report.names) line("name", name);
-  if (!report.diff.empty()) line("diff", report.diff);
+  if (!report.diff.empty()) line("diff", MaskSecrets(report.diff));
   for (const RecordedCall& call : report.calls) {
     line(absl::StrCat("call ", call.rpc, " ", absl::Base64Escape(call.request)), call.answer);
   }
   return held;
+}
+
+// In the order of the keys of its maps, so that one answer is one file.
+std::string MaskedBytes(const google::protobuf::Message& message) {
+  const std::unique_ptr<google::protobuf::Message> masked(message.New());
+  masked->CopyFrom(message);
+  MaskSecretsIn(masked.get());
+  return CanonicalBytes(*masked);
 }
 
 // The first one alone: what was put in may hold the same words.
@@ -49,12 +60,16 @@ std::string HtmlText(absl::string_view text) {
 
 RecordedCall Recorded(absl::string_view rpc, const google::protobuf::Message& request,
                       const google::protobuf::Message& answer) {
-  return {absl::StrCat("flightplan.v1.", rpc), request.SerializeAsString(), answer.SerializeAsString()};
+  return {absl::StrCat("flightplan.v1.", rpc), MaskedBytes(request), MaskedBytes(answer)};
 }
 
 std::string LineOf(absl::string_view command, absl::Span<const std::string> args) {
   std::string line = absl::StrCat("flightplan ", command);
-  for (const std::string& argument : args) absl::StrAppend(&line, " ", ShellQuote(argument));
+  absl::string_view before;
+  for (const std::string& argument : args) {
+    absl::StrAppend(&line, " ", ShellQuote(MaskSecretWord(before, argument)));
+    before = argument;
+  }
   return line;
 }
 
@@ -62,7 +77,7 @@ std::string LineOf(absl::string_view command, absl::Span<const std::string> args
 std::string RenderReport(const Report& report) {
   std::string page = Unpacked(PackedReportPage());
   Put("%%report%%", Held(report), &page);
-  Put("%%text%%", HtmlText(report.text), &page);
+  Put("%%text%%", HtmlText(MaskSecrets(report.text)), &page);
   Put("%%title%%", HtmlText(absl::StrCat(report.line, ", Flightplan")), &page);
   return page;
 }

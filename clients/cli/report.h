@@ -10,7 +10,8 @@
 
 namespace flightplan::cli {
 
-// What was asked and answered while the report was made: the page asks it again of the file.
+// What was asked and answered while the report was made: the page asks it again of the file. Without secrets, which a
+// report would carry to whoever it is sent to (mask_secrets.h); so is all else of it.
 struct RecordedCall {
   std::string rpc;  // "flightplan.v1.ResolverService/ResolveConfig"
   std::string request, answer;
@@ -29,7 +30,7 @@ struct Report {
 
 std::string RenderReport(const Report& report);
 
-// "flightplan resolve --model deepseek-v3 ...", to be typed as it stands.
+// "flightplan resolve --model deepseek-v3 ...", to be typed as it stands, but for secrets.
 std::string LineOf(absl::string_view command, absl::Span<const std::string> args);
 
 // What embed_report.py has packed.

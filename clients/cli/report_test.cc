@@ -46,5 +46,26 @@ TEST(Report, NamesTheCommandAsItIsTyped) {
   EXPECT_EQ(LineOf("resolve", {"--model", "it's"}), R"(flightplan resolve --model 'it'\''s')");
 }
 
+TEST(Report, CarriesNoSecrets) {
+  v1::ResolveConfigRequest request;
+  (*request.mutable_env())["HF_TOKEN"] = "abcdef";
+  v1::ResolveConfigResponse answer;
+  (*answer.add_launches()->mutable_env())["HF_TOKEN"] = "abcdef";
+  answer.mutable_launches(0)->set_text("export HF_TOKEN=abcdef\n");
+  const RecordedCall call = Recorded("ResolverService/ResolveConfig", request, answer);
+  const std::string line = LineOf("resolve", {"--env", "HF_TOKEN=abcdef", "--env=A_KEY=abcdef"});
+  EXPECT_EQ(line, "flightplan resolve --env 'HF_TOKEN=***' '--env=A_KEY=***'");
+  for (const std::string& text : {call.request, call.answer, line, RenderReport({.text = "HF_TOKEN=abcdef"})}) {
+    EXPECT_FALSE(absl::StrContains(text, "abcdef")) << text.substr(0, 200);
+  }
+}
+
+TEST(Report, HasTheSameBytesEachTime) {
+  v1::ResolveConfigRequest one, other;
+  for (int i = 0; i < 20; ++i) (*one.mutable_env())[absl::StrCat("V", i)] = "1";
+  for (int i = 19; i >= 0; --i) (*other.mutable_env())[absl::StrCat("V", i)] = "1";
+  EXPECT_EQ(Recorded("x", one, other).request, Recorded("x", other, one).request);
+}
+
 }  // namespace
 }  // namespace flightplan::cli

@@ -221,6 +221,30 @@ def test_what_is_no_model_or_count_is_named_alone() -> None:
     assert [violation.field for violation in caught.value.violations] == ["hardware.gpu_count"]
 
 
+def test_a_page_has_the_same_bytes_each_time() -> None:
+    env = {f"NOTE_{at}": str(at) for at in range(20)}
+    shuffled = dict(reversed(list(env.items())))
+    assert small(env=env).page() == small(env=shuffled).page()
+
+
+def _calls(document: str) -> list[bytes]:
+    """What a page holds: each request and answer."""
+    lines = [line.split("\n")[0] for line in document.split("\ncall ")[1:]]
+    return [b64decode(word) for line in lines for word in line.split(" ")[1:]]
+
+
+def test_a_page_carries_no_secrets() -> None:
+    document = small(env={"HF_TOKEN": "a b c", "NCCL_DEBUG": "INFO"}).page()
+    calls = _calls(document)
+    assert len(calls) == 2
+    for call in calls:
+        assert b"HF_TOKEN" in call
+        assert b"a b c" not in call
+    assert b"INFO" in calls[0]
+    report = flightplan.validate("export WANDB_API_KEY=abcdef\ntorchrun pretrain_gpt.py --num-layers 24\n")
+    assert b"WANDB_API_KEY=***\ntorchrun" in _calls(report.page())[0]
+
+
 def test_files_that_are_no_launch(tmp_path: Path) -> None:
     endless = tmp_path / "endless.sh"
     endless.symlink_to("/dev/zero")

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from functools import lru_cache
 from html import escape
 from pathlib import Path
-from typing import Sequence
+from typing import Any, Sequence
 
 from google.protobuf.message import Message
 
 Call = tuple[str, Message, Message]
 """The rpc ("ResolverService/ResolveConfig"), what was asked, what was answered."""
+
+
+_SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+_SET_IN_TEXT = re.compile(
+    r"""([\w-]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)=)("[^"]*"|'[^']*'|[^\s"'$;&|)]+)""", re.IGNORECASE
+)
+_MASKED = "***"
 
 
 @lru_cache(maxsize=1)
@@ -28,12 +36,42 @@ def _line(word: str, *parts: bytes) -> str:
     return " ".join([word, *(b64encode(part).decode() for part in parts)]) + "\n"
 
 
+def _mask_text(text: str) -> str:
+    return _SET_IN_TEXT.sub(rf"\g<1>{_MASKED}", text)
+
+
+def _mask(message: Any) -> None:
+    """Takes out values of variables and settings that are named like a secret: a page is shown to others."""
+    for field, value in message.ListFields():
+        entry = field.message_type
+        if entry is not None and entry.GetOptions().map_entry:
+            for name in value:
+                if entry.fields_by_name["value"].type != field.TYPE_STRING:
+                    break
+                value[name] = _MASKED if _SECRET.search(str(name)) else _mask_text(value[name])
+        elif entry is not None:
+            for one in value if isinstance(value, Sequence) else [value]:
+                _mask(one)
+        elif field.type == field.TYPE_STRING and isinstance(value, str):
+            setattr(message, field.name, _mask_text(value))
+        elif field.type == field.TYPE_STRING:
+            value[:] = [_mask_text(one) for one in value]
+
+
+def _bytes_of(message: Message) -> bytes:
+    """In the order of the keys of its maps, so that one answer is one page."""
+    shown = type(message)()
+    shown.CopyFrom(message)
+    _mask(shown)
+    return shown.SerializeToString(deterministic=True)
+
+
 def page(command: str, line: str, text: str, calls: Sequence[Call], names: Sequence[str] = ()) -> str:
     """A whole document. `text` is for whoever reads it without scripts."""
     held = _line("command", command.encode()) + _line("line", line.encode())
     held += "".join(_line("name", name.encode()) for name in names)
     for rpc, request, answer in calls:
-        held += _line(f"call flightplan.v1.{rpc}", request.SerializeToString(), answer.SerializeToString())
+        held += _line(f"call flightplan.v1.{rpc}", _bytes_of(request), _bytes_of(answer))
     before, between, then, rest = _empty()
     return before + escape(f"{line}, Flightplan") + between + escape(text) + then + held + rest
 
