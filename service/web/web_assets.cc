@@ -1,6 +1,7 @@
 #include "service/web/web_assets.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -22,6 +23,14 @@ constexpr char kAskEachTime[] = "no-cache";
 const WebAsset* Find(absl::Span<const WebAsset> assets, absl::string_view path) {
   const auto found = std::find_if(assets.begin(), assets.end(), [&](const WebAsset& one) { return one.path == path; });
   return found == assets.end() ? nullptr : &*found;
+}
+
+// Of the port for health and metrics. A probe that asks the wrong port is told so, and does not take the page for
+// health.
+constexpr absl::string_view kStatusPaths[] = {"/healthz", "/livez", "/metrics", "/readyz", "/version"};
+
+bool IsStatus(absl::string_view path) {
+  return std::find(std::begin(kStatusPaths), std::end(kStatusPaths), path) != std::end(kStatusPaths);
 }
 
 bool HasEnding(absl::string_view path) { return absl::StrContains(path.substr(path.rfind('/') + 1), '.'); }
@@ -56,6 +65,7 @@ HttpResponse ServeAsset(absl::Span<const WebAsset> assets, const HttpRequest& re
   if (assets.empty()) {
     return NotFound("this build of flightplan has no page; calls are POST /flightplan.v1.SERVICE/METHOD\n");
   }
+  if (IsStatus(request.path)) return NotFound("health and metrics are not here but on http_listen\n");
   const WebAsset* asset = Find(assets, request.path);
   if (asset == nullptr && !HasEnding(request.path)) asset = Find(assets, kPage);
   if (asset == nullptr) return NotFound("nothing is here; the page is at /\n");

@@ -21,7 +21,8 @@ struct WebAsset {
 absl::Span<const WebAsset> BuiltInAssets();
 
 // GET or HEAD of one of them: "/" and every path without a file's ending are the page itself, which reads the rest of
-// the path. 304 for one that the browser has, 404 with a line otherwise.
+// the path; but for those of health and metrics (/healthz ...), which another port answers. 304 for one that the
+// browser has, 404 with a line otherwise.
 HttpResponse ServeAsset(absl::Span<const WebAsset> assets, const HttpRequest& request);
 
 }  // namespace flightplan::service

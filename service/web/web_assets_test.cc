@@ -43,6 +43,14 @@ TEST_F(WebAssetsTest, ThePageAnswersForEveryPathWithoutAnEnding) {
   EXPECT_EQ(Get("/", {}, "POST").status, 405);
 }
 
+TEST_F(WebAssetsTest, ThePageIsNoAnswerToAProbe) {
+  for (const char* path : {"/healthz", "/readyz", "/livez", "/metrics", "/version"}) {
+    const HttpResponse none = Get(path);
+    EXPECT_EQ(none.status, 404) << path;
+    EXPECT_THAT(none.body, HasSubstr("http_listen"));
+  }
+}
+
 TEST_F(WebAssetsTest, FilesGoOutPackedToWhomeverTakesIt) {
   const HttpResponse packed = Get("/assets/app-1a2b.js", {{"Accept-Encoding", "br, gzip;q=0.5"}});
   EXPECT_EQ(packed.body, code_);
