@@ -5,8 +5,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "resolver/base/utf8.h"
 #include "resolver/judge/recognise_stack.h"
+#include "resolver/plan/reading.h"
 #include "resolver/shell/reader.h"
 #include "resolver/shell/slurm_job.h"
 #include "resolver/stacks/input_format.h"
