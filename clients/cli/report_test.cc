@@ -48,15 +48,15 @@ TEST(Report, NamesTheCommandAsItIsTyped) {
 
 TEST(Report, CarriesNoSecrets) {
   v1::ResolveConfigRequest request;
-  (*request.mutable_env())["HF_TOKEN"] = "abcdef";
+  (*request.mutable_env())["HF_TOKEN"] = "s3cr3tvalu3";
   v1::ResolveConfigResponse answer;
-  (*answer.add_launches()->mutable_env())["HF_TOKEN"] = "abcdef";
-  answer.mutable_launches(0)->set_text("export HF_TOKEN=abcdef\n");
+  (*answer.add_launches()->mutable_env())["HF_TOKEN"] = "s3cr3tvalu3";
+  answer.mutable_launches(0)->set_text("export HF_TOKEN=s3cr3tvalu3\n");
   const RecordedCall call = Recorded("ResolverService/ResolveConfig", request, answer);
-  const std::string line = LineOf("resolve", {"--env", "HF_TOKEN=abcdef", "--env=A_KEY=abcdef"});
+  const std::string line = LineOf("resolve", {"--env", "HF_TOKEN=s3cr3tvalu3", "--env=A_KEY=s3cr3tvalu3"});
   EXPECT_EQ(line, "flightplan resolve --env 'HF_TOKEN=***' '--env=A_KEY=***'");
-  for (const std::string& text : {call.request, call.answer, line, RenderReport({.text = "HF_TOKEN=abcdef"})}) {
-    EXPECT_FALSE(absl::StrContains(text, "abcdef")) << text.substr(0, 200);
+  for (const std::string& text : {call.request, call.answer, line, RenderReport({.text = "HF_TOKEN=s3cr3tvalu3"})}) {
+    EXPECT_FALSE(absl::StrContains(text, "s3cr3tvalu3")) << text.substr(0, 200);
   }
 }
 
