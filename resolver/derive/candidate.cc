@@ -198,13 +198,9 @@ void ReadExperts(const Config& config, const ModelShape& shape, Candidate* c) {
   c->capacity_factor = factor(K::moe_expert_capacity_factor);
   c->rank_capacity_factor = factor(K::moe_expert_rank_capacity_factor);
   c->drop_pad = c->capacity_factor > 0 && on(K::moe_pad_expert_input_to_capacity);
-  if (!shape.is_moe() || on(K::moe_router_force_load_balancing)) return;
-  if (c->ep >= kUnevenExpertRanks) c->imbalance = kTrainingImbalance;
-  if (c->drop_pad) {
-    c->imbalance = c->capacity_factor;  // every expert takes exactly so many
-  } else if (c->capacity_factor > 0) {
-    c->imbalance = std::min(c->imbalance, c->capacity_factor);
-  }
+  if (!shape.is_moe()) return;
+  const bool uneven = c->ep >= kUnevenExpertRanks && !on(K::moe_router_force_load_balancing);
+  c->imbalance = c->BusiestRows(uneven ? kTrainingImbalance : 1);
 }
 
 void ReadOverlapAndGraphs(const Config& config, const Environment& env, Candidate* c) {
@@ -349,6 +345,11 @@ Value OffloadTensorsOf(unsigned bits) {
     if ((bits & bit) != 0) list.emplace_back(name);
   }
   return Value(std::move(list));
+}
+
+float Candidate::BusiestRows(float routed) const {
+  if (drop_pad) return capacity_factor;
+  return capacity_factor > 0 ? std::min(routed, capacity_factor) : routed;
 }
 
 int64_t Candidate::DataParallel() const { return std::max<int64_t>(1, gpus / (int64_t{tp} * pp * cp)); }

@@ -140,7 +140,7 @@ struct Candidate {
   bool paged_stash = false;
   float capacity_factor = 0;       // moe_expert_capacity_factor; 0: dropless
   float rank_capacity_factor = 0;  // moe_expert_rank_capacity_factor: static buffers; 0: sized by what arrives
-  // Tokens of the busiest expert rank against the mean; 1 under forced balance.
+  // Rows of the busiest expert rank against an even share of the tokens that are routed; 1 under forced balance.
   float imbalance = 1;
 
   bool tp_overlap = false, overlap_grad_reduce = false, overlap_param_gather = false, overlap_p2p = true;
@@ -163,6 +163,9 @@ struct Candidate {
   bool overlap_optimizer_copies = false;  // overlap_cpu_optimizer_d2h_h2d
   Adapters adapters;                      // trained in place of the weights
 
+  // Rows of the busiest expert rank where the router would send it `routed` times an even share: a capacity bounds
+  // them, and with padded inputs every expert takes exactly so many, whatever was sent.
+  float BusiestRows(float routed) const;
   // Groups; at least 1, rounded down where the sizes do not come out even (the mesh rules report that).
   int64_t DataParallel() const;
   int64_t ExpertDataParallel() const;

@@ -170,6 +170,22 @@ TEST(CandidateOf, OptimizersHaveTheirOwnMoments) {
   EXPECT_EQ(moments("lion", 0.9), 4);
 }
 
+TEST(CandidateOf, PaddedExpertsTakeTheirCapacityWhateverIsSent) {
+  const ModelShape shape = ShapeOf("qwen3-30b-a3b");
+  const auto imbalance = [&](double factor, bool pad, bool forced) {
+    const Config config = With({{Knob::expert_model_parallel_size, Value(8)},
+                                {Knob::moe_expert_capacity_factor, Value(factor)},
+                                {Knob::moe_pad_expert_input_to_capacity, Value(pad)},
+                                {Knob::moe_router_force_load_balancing, Value(forced)}});
+    return CandidateOf(config, Environment(), shape, StagesOf(shape, config)).imbalance;
+  };
+  EXPECT_EQ(imbalance(4, true, false), 4);
+  EXPECT_EQ(imbalance(4, true, true), 4);
+  EXPECT_EQ(imbalance(4, false, true), 1);
+  EXPECT_EQ(imbalance(4, false, false), kTrainingImbalance);
+  EXPECT_EQ(imbalance(0.5, false, true), 0.5);
+}
+
 TEST(CandidateOf, AbsurdSizesDoNotOverflow) {
   const ModelShape shape = ShapeOf("deepseek-v3");
   const Config config = With({{Knob::tensor_model_parallel_size, Value(INT64_MAX)},
