@@ -200,7 +200,7 @@ void ReadExperts(const Config& config, const ModelShape& shape, Candidate* c) {
   c->drop_pad = c->capacity_factor > 0 && on(K::moe_pad_expert_input_to_capacity);
   if (!shape.is_moe()) return;
   const bool uneven = c->ep >= kUnevenExpertRanks && !on(K::moe_router_force_load_balancing);
-  c->imbalance = c->BusiestRows(uneven ? kTrainingImbalance : 1);
+  c->imbalance = static_cast<float>(c->BusiestRows(uneven ? kTrainingImbalance : 1));
 }
 
 void ReadOverlapAndGraphs(const Config& config, const Environment& env, Candidate* c) {
@@ -347,9 +347,9 @@ Value OffloadTensorsOf(unsigned bits) {
   return Value(std::move(list));
 }
 
-float Candidate::BusiestRows(float routed) const {
+double Candidate::BusiestRows(double routed) const {
   if (drop_pad) return capacity_factor;
-  return capacity_factor > 0 ? std::min(routed, capacity_factor) : routed;
+  return capacity_factor > 0 ? std::min<double>(routed, capacity_factor) : routed;
 }
 
 int64_t Candidate::DataParallel() const { return std::max<int64_t>(1, gpus / (int64_t{tp} * pp * cp)); }

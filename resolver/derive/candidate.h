@@ -165,7 +165,7 @@ struct Candidate {
 
   // Rows of the busiest expert rank where the router would send it `routed` times an even share: a capacity bounds
   // them, and with padded inputs every expert takes exactly so many, whatever was sent.
-  float BusiestRows(float routed) const;
+  double BusiestRows(double routed) const;
   // Groups; at least 1, rounded down where the sizes do not come out even (the mesh rules report that).
   int64_t DataParallel() const;
   int64_t ExpertDataParallel() const;

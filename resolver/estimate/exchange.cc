@@ -60,8 +60,10 @@ ExchangeWork ExchangeOf(const Candidate& plan, const GpuRates& rates, double tok
                         double rows) {
   ExchangeWork work;
   const double row = width * kBf16Bytes, ep = plan.ep, q = plan.etp;
+  // Rows that leave this rank: padded to the capacity before they are sent.
+  const double sent = tokens * mlp.topk * (plan.drop_pad ? plan.capacity_factor : 1);
   // Permute writes one row per (token, expert), unpermute reads them back.
-  work.permute_bytes = work.unpermute_bytes = row * tokens * (1 + mlp.topk);
+  work.permute_bytes = work.unpermute_bytes = row * (tokens + sent);
   work.permutes_before = plan.dispatcher == Dispatcher::kAllToAll || plan.dispatcher == Dispatcher::kAllGather;
   work.kernels = work.permutes_before ? 12 : plan.dispatcher == Dispatcher::kDeepEp ? 9 : 5;
   work.preprocess_kernels = work.permutes_before ? 5 : 2;
@@ -80,8 +82,8 @@ ExchangeWork ExchangeOf(const Candidate& plan, const GpuRates& rates, double tok
   double inside_us = rates.nvlink_us[at];
   switch (plan.dispatcher) {
     case Dispatcher::kAllToAll:
-      inside = tokens * mlp.topk * (inside_ranks - 1) / ep;
-      outside = tokens * mlp.topk * (ep - inside_ranks) / ep;
+      inside = sent * (inside_ranks - 1) / ep;
+      outside = sent * (ep - inside_ranks) / ep;
       latency = rates.k.alltoall_latency_us;
       // Sorting by local expert on arrival.
       if (mlp.experts > ep) work.permute_bytes += 2 * row * rows, work.unpermute_bytes += 2 * row * rows;
@@ -106,11 +108,11 @@ ExchangeWork ExchangeOf(const Candidate& plan, const GpuRates& rates, double tok
       break;
   }
   // Expert tensor parallelism gathers the rows of a group's ranks, inside the node.
-  const double gathered = q > 1 ? tokens * mlp.topk * (q - 1) * row * rates.collective_nvlink_us : 0;
+  const double gathered = q > 1 ? sent * (q - 1) * row * rates.collective_nvlink_us : 0;
   // More peers, smaller messages to each (DeepEP docs/README_Hybrid-EP.md: 8 to 36 ranks of GB200).
   if (plan.dispatcher >= Dispatcher::kDeepEp) inside_us *= std::pow(std::max(1.0, inside_ranks / 8), 0.125);
   // An exchange ends with the rank that receives most.
-  const double busiest = rows > 0 ? std::max(1.0, rows / (tokens * mlp.topk * q)) : 1;
+  const double busiest = rows > 0 ? std::max(1.0, rows / (sent * q)) : 1;
   const double near = inside * row * inside_us * busiest, far = outside * row * rates.network_us[at] * busiest;
   work.dispatch_us = latency + BothLinks(near, far) + gathered;
   if (domains > 1) work.dispatch_us += rates.network_latency_us;

@@ -167,10 +167,10 @@ void ModuleTimer::AddDense(const LayerWork& layer, size_t precision, LayerModule
 
 // Rows that this rank computes.
 double ModuleTimer::ExpertRows(const MlpWork& mlp) const {
-  const double imbalance =
+  const double routed =
       plan_.imbalance <= 1 || plan_.ep == 1 ? 1.0 : 1 + k_.natural_imbalance * std::sqrt(2 * std::log(plan_.ep));
   const double sent = local_ * mlp.topk;  // rows that leave this rank
-  return sent * plan_.etp * imbalance;
+  return sent * plan_.etp * plan_.BusiestRows(routed);
 }
 
 void ModuleTimer::AddExperts(const MlpWork& mlp, size_t precision, LayerModules* m) const {

@@ -332,7 +332,7 @@ void Schedule::AddInterval(StepForecast* out) const {
   constexpr double kHalf = 0.5;       // of what such errors reach: hidden exchanges, compute beside skewed experts
   const StepParts& parts = out->parts;
   const RateErrors& e = rates_.error;
-  const bool natural = plan_.imbalance > 1 && plan_.ep > 1;
+  const bool natural = plan_.imbalance > 1 && plan_.ep > 1 && !plan_.drop_pad;
   const double skew = natural ? kSkew * (parts.expert_exchange + kHalf * parts.compute()) : 0;
   const double error =
       e.gemm[batch_.precision] * (parts.matmul + parts.recompute + parts.bubble) + AttentionError() * parts.attention +

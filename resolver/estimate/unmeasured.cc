@@ -49,7 +49,7 @@ std::vector<absl::string_view> UnmeasuredTerms(const ModelShape& shape, const Ca
       names.push_back(term.name);
   }
   // How far an untrained router's busiest rank is above the mean differs from run to run.
-  if (plan.imbalance > 1 && plan.ep > 1) names.emplace_back("natural routing");
+  if (plan.imbalance > 1 && plan.ep > 1 && !plan.drop_pad) names.emplace_back("natural routing");
   // The published runs of Llama adapt one layer of its attention.
   const bool beyond = (plan.adapters.targets & ~unsigned{kAdaptQkv}) != 0 || shape.is_moe() ||
                       plan.adapters.magnitudes || plan.adapters.split;

@@ -67,7 +67,8 @@ void ExtractCandidate(const NormalizedIntent& intent, const std::optional<ModelS
   // What is decided after recompute is not looked at where the caller gives it either: else a decision, given back as
   // the caller's word, would ask for other recompute than it was made with.
   c.ep_overlap = c.delay_wgrad = false;
-  c.imbalance = c.BusiestRows(f->moe && !f->benchmark && f->ep >= kUnevenExpertRanks ? kTrainingImbalance : 1);
+  const bool uneven = f->moe && !f->benchmark && f->ep >= kUnevenExpertRanks;
+  c.imbalance = static_cast<float>(c.BusiestRows(uneven ? kTrainingImbalance : 1));
   c.loss = LossKind::kTeFused;  // what the fusions choose, unless somebody objects
   if (config.origin(K::cross_entropy_fusion_impl) == Origin::kCaller &&
       config.Get(K::cross_entropy_fusion_impl).text() != "te")
@@ -234,7 +235,7 @@ StageBytes MemoryNeed(const Features& f, Recompute recompute, double imbalance) 
     c.recompute_modules = static_cast<uint16_t>(recompute.modules);
   }
   c.offload_modules = static_cast<uint16_t>(recompute.offload);
-  if (imbalance > 0) c.imbalance = c.BusiestRows(static_cast<float>(imbalance));
+  if (imbalance > 0) c.imbalance = static_cast<float>(c.BusiestRows(imbalance));
   int rank = 0;
   return MemoryModel(f.shape, c, f.device).Fullest(&rank);
 }
