@@ -1,0 +1,110 @@
+// What a step does once, whatever its microbatches: gradients and weights between the ranks that hold the same
+// parameters, and the optimizer.
+#include <algorithm>
+#include <cstddef>
+
+#include "resolver/estimate/schedule.h"
+
+namespace flightplan {
+namespace {
+
+// Chosen, none of them measured alone.
+constexpr double kBesideCompute = 0.8;      // of the compute beside it, what a transfer can use
+constexpr double kOptimizerBytes = 34;      // that the optimizer moves for a parameter
+constexpr double kCopiedBytes = 8;          // of a parameter on the host: gradient there, weight back
+constexpr double kHostOptimizerBytes = 28;  // that the host's optimizer moves for it
+constexpr double kHostBehind = 0.3;         // of the shorter of copies and arithmetic, what the longer does not hide
+
+}  // namespace
+
+// One reduce-scatter or all-gather of a group of `ranks`, whose neighbours are `stride` GPUs apart.
+double Schedule::DataParallelUs(double parameters, double ranks, double stride, double bytes_per_parameter) const {
+  if (ranks <= 1) return 0;
+  const double bytes = parameters * bytes_per_parameter * (ranks - 1) / ranks;
+  if (ranks * stride <= rates_.domain_gpus) return bytes * rates_.collective_nvlink_us;
+  // Each rank of a node drives its own network card.
+  const double lanes = std::max(1.0, rates_.domain_gpus / stride);
+  return bytes * std::max(rates_.collective_nvlink_us, rates_.collective_network_us / std::min(lanes, ranks));
+}
+
+DataParallelTimes Schedule::DataParallel(const RankParameters& parameters, const RankPace& pace) const {
+  DataParallelTimes times;
+  const double dense_ranks = static_cast<double>(plan_.gpus) / plan_.tp / plan_.pp;  // with context parallelism
+  const double expert_ranks = static_cast<double>(plan_.gpus) / plan_.ep / plan_.etp / plan_.pp;
+  const double expert_stride = static_cast<double>(plan_.ep) * plan_.etp;
+  const auto both = [&](double bytes) {
+    return DataParallelUs(parameters.dense, dense_ranks, t_, bytes) +
+           DataParallelUs(parameters.expert, expert_ranks, expert_stride, bytes);
+  };
+  const double reduce = both(plan_.gradient_bytes), gather = both(plan_.low_precision_weights ? 1 : kBf16Bytes);
+  if (plan_.shard_weights) {
+    // Weights are gathered ahead of every forward and backward, gradients reduced after every backward, beside the
+    // compute, which they slow down.
+    const double traffic = microbatches_ * (2 * gather + reduce),
+                 window = microbatches_ * (pace.alone_fwd + pace.alone_bwd);
+    const double left = std::max(0.0, traffic - window);
+    times.every_pass = true;
+    times.exposed = left + (k_.sharded_slowdown - 1) * std::min(window, traffic);
+    times.hidden = traffic - left;
+    const double gathered = traffic > 0 ? microbatches_ * 2 * gather / traffic : 0;
+    times.gather_exposed = gathered * times.exposed;
+    times.reduce_exposed = times.exposed - times.gather_exposed;
+    times.gather_hidden = gathered * times.hidden;
+    times.reduce_hidden = times.hidden - times.gather_hidden;
+    return times;
+  }
+  const auto exposed_of = [&](double us, double window, bool overlapped) {
+    const double beside = std::min(us, kBesideCompute * window);
+    return overlapped ? std::max(0.0, us - kBesideCompute * window) + k_.data_parallel_exposed * beside : us;
+  };
+  times.reduce_exposed = exposed_of(reduce, pace.alone_bwd, plan_.overlap_grad_reduce);
+  times.reduce_hidden = reduce - times.reduce_exposed;
+  times.gather_exposed = exposed_of(gather, pace.alone_fwd, plan_.overlap_param_gather);
+  times.gather_hidden = gather - times.gather_exposed;
+  times.exposed = times.reduce_exposed + times.gather_exposed;
+  times.hidden = times.reduce_hidden + times.gather_hidden;
+  return times;
+}
+
+RankParameters Schedule::CountParameters(const RankContents& rank) const {
+  RankParameters parameters;
+  if (plan_.adapters.any()) {  // the weights have no gradient and no optimizer
+    for (size_t i = 0; i < static_cast<size_t>(work_.kind_count); ++i) {
+      const AdapterParameters each =
+          AdapterParametersOf(work_.kinds[i].adapters, plan_.adapters, t_, plan_.ep, plan_.etp);
+      parameters.dense += LayersOf(rank, i) * each.dense;
+      parameters.expert += LayersOf(rank, i) * each.expert;
+    }
+    return parameters;
+  }
+  const double expert_split = static_cast<double>(plan_.ep) * plan_.etp;
+  for (size_t i = 0; i < static_cast<size_t>(work_.kind_count); ++i) {
+    const double count = LayersOf(rank, i);
+    parameters.dense += count * (work_.kinds[i].split / t_ + work_.kinds[i].replicated);
+    parameters.expert += count * work_.kinds[i].expert / expert_split;
+  }
+  parameters.dense += rank.vocabularies * work_.vocabulary * h_ / t_;
+  return parameters;
+}
+
+// With what is fixed.
+double Schedule::OptimizerUs(const RankParameters& parameters) const {
+  const double dense_ranks = static_cast<double>(plan_.gpus) / plan_.tp / plan_.pp;
+  const double expert_ranks = std::max(1.0, static_cast<double>(plan_.gpus) / plan_.ep / plan_.etp / plan_.pp);
+  const double owned = parameters.dense / dense_ranks + parameters.expert / expert_ranks;
+  const double on_host = owned * plan_.optimizer_offload;
+  const double on_gpu_us = (owned - on_host) * kOptimizerBytes * rates_.optimizer_us + k_.step_fixed_us;
+  if (on_host <= 0) return on_gpu_us;
+  const double copies = on_host * kCopiedBytes * rates_.host_link_us,
+               arithmetic = on_host * kHostOptimizerBytes / (k_.cpu_adam_gb * 1e3);
+  return on_gpu_us + (plan_.overlap_optimizer_copies
+                          ? std::max(copies, arithmetic) + kHostBehind * std::min(copies, arithmetic)
+                          : copies + arithmetic);
+}
+
+OnceAStep Schedule::OnceOf(const RankContents& rank, const RankPace& pace) const {
+  const RankParameters parameters = CountParameters(rank);
+  return {DataParallel(parameters, pace), OptimizerUs(parameters), k_.step_fixed_us};
+}
+
+}  // namespace flightplan
