@@ -9,7 +9,6 @@ namespace flightplan {
 namespace {
 
 // Chosen, none of them measured alone.
-constexpr double kBesideCompute = 0.8;      // of the compute beside it, what a transfer can use
 constexpr double kOptimizerBytes = 34;      // that the optimizer moves for a parameter
 constexpr double kCopiedBytes = 8;          // of a parameter on the host: gradient there, weight back
 constexpr double kHostOptimizerBytes = 28;  // that the host's optimizer moves for it
@@ -27,16 +26,36 @@ double Schedule::DataParallelUs(double parameters, double ranks, double stride, 
   return bytes * std::max(rates_.collective_nvlink_us, rates_.collective_network_us / std::min(lanes, ranks));
 }
 
+// With context parallelism.
+Schedule::Replicas Schedule::DenseReplicas() const {
+  return ReplicasOf(static_cast<double>(plan_.gpus) / plan_.tp / plan_.pp, t_);
+}
+
+Schedule::Replicas Schedule::ExpertReplicas() const {
+  return ReplicasOf(static_cast<double>(plan_.gpus) / plan_.ep / plan_.etp / plan_.pp,
+                    static_cast<double>(plan_.ep) * plan_.etp);
+}
+
+// Every instance of the distributed optimizer keeps the whole state; without it every rank does.
+Schedule::Replicas Schedule::ReplicasOf(double ranks, double stride) const {
+  const double share = plan_.distributed_optimizer ? std::max(1.0, ranks / std::max(1, plan_.optimizer_instances)) : 1;
+  return {share, std::max(1.0, ranks / share), stride};
+}
+
+// A reduce-scatter between those that share the state, an all-reduce, twice as much, between those that do not.
+double Schedule::ReduceUs(double parameters, const Replicas& replicas) const {
+  const auto& [share, alike, stride] = replicas;
+  return DataParallelUs(parameters, share, stride, plan_.gradient_bytes) +
+         2 * DataParallelUs(parameters / share, alike, stride * share, plan_.gradient_bytes);
+}
+
 DataParallelTimes Schedule::DataParallel(const RankParameters& parameters, const RankPace& pace) const {
   DataParallelTimes times;
-  const double dense_ranks = static_cast<double>(plan_.gpus) / plan_.tp / plan_.pp;  // with context parallelism
-  const double expert_ranks = static_cast<double>(plan_.gpus) / plan_.ep / plan_.etp / plan_.pp;
-  const double expert_stride = static_cast<double>(plan_.ep) * plan_.etp;
-  const auto both = [&](double bytes) {
-    return DataParallelUs(parameters.dense, dense_ranks, t_, bytes) +
-           DataParallelUs(parameters.expert, expert_ranks, expert_stride, bytes);
-  };
-  const double reduce = both(plan_.gradient_bytes), gather = both(plan_.low_precision_weights ? 1 : kBf16Bytes);
+  const Replicas dense = DenseReplicas(), expert = ExpertReplicas();
+  const double reduce = ReduceUs(parameters.dense, dense) + ReduceUs(parameters.expert, expert);
+  const double bytes = plan_.low_precision_weights ? 1 : kBf16Bytes;
+  const double gather = DataParallelUs(parameters.dense, dense.share, dense.stride, bytes) +
+                        DataParallelUs(parameters.expert, expert.share, expert.stride, bytes);
   if (plan_.shard_weights) {
     // Weights are gathered ahead of every forward and backward, gradients reduced after every backward, beside the
     // compute, which they slow down.
@@ -89,9 +108,7 @@ RankParameters Schedule::CountParameters(const RankContents& rank) const {
 
 // With what is fixed.
 double Schedule::OptimizerUs(const RankParameters& parameters) const {
-  const double dense_ranks = static_cast<double>(plan_.gpus) / plan_.tp / plan_.pp;
-  const double expert_ranks = std::max(1.0, static_cast<double>(plan_.gpus) / plan_.ep / plan_.etp / plan_.pp);
-  const double owned = parameters.dense / dense_ranks + parameters.expert / expert_ranks;
+  const double owned = parameters.dense / DenseReplicas().share + parameters.expert / ExpertReplicas().share;
   const double on_host = owned * plan_.optimizer_offload;
   const double on_gpu_us = (owned - on_host) * kOptimizerBytes * rates_.optimizer_us + k_.step_fixed_us;
   if (on_host <= 0) return on_gpu_us;

@@ -13,9 +13,8 @@ namespace flightplan {
 namespace {
 
 // Chosen, none of them measured alone. The measured coefficients are rows of step_rates.yaml.
-constexpr double kBesideCompute = 0.8;      // of the compute beside it, what a transfer can use
-constexpr double kOffloadedBytes = 34;      // a token's hidden state a layer: what leaves and comes back
-constexpr double kOffloadSlows = 0.04;      // of those copies: what they cost the compute beside them
+constexpr double kOffloadedBytes = 34;  // a token's hidden state a layer: what leaves and comes back
+constexpr double kOffloadSlows = 0.04;  // of those copies: what they cost the compute beside them
 // The same of modules' activations. Of one published pair: DeepSeek-V3 (TP1 PP8 EP32 VPP4, MXFP8) 169 -> 151 GB and
 // 945 -> 930 TFLOP/s (arXiv:2603.07685, table 5), which is what offloading expert_fc1 frees.
 constexpr double kModuleOffloadSlows = 0.14;

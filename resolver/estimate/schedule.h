@@ -28,6 +28,9 @@ struct Pace {
   double us() const { return SoftMax(pair, host_fwd + host_bwd); }
 };
 
+// Of the compute beside it, what a transfer can use (chosen).
+inline constexpr double kBesideCompute = 0.8;
+
 // Parameters on one rank.
 struct RankParameters {
   double dense = 0, expert = 0;
@@ -78,6 +81,15 @@ class Schedule {
   void AddSteady(StepForecast* out) const;
   void AddHidden(StepForecast* out) const;
   void AddTransfers(StepForecast* out) const;
+  // GPUs that hold the same parameters: `share` of them divide the optimizer's state between them, neighbours `stride`
+  // GPUs apart, and `alike` such groups do the same.
+  struct Replicas {
+    double share = 1, alike = 1, stride = 1;
+  };
+  Replicas DenseReplicas() const;
+  Replicas ExpertReplicas() const;
+  Replicas ReplicasOf(double ranks, double stride) const;
+  double ReduceUs(double parameters, const Replicas& replicas) const;
   double DataParallelUs(double parameters, double ranks, double stride, double bytes_per_parameter) const;
   DataParallelTimes DataParallel(const RankParameters& parameters, const RankPace& pace) const;
   RankParameters CountParameters(const RankContents& rank) const;

@@ -37,7 +37,7 @@ struct Case {
     plan.vpp = stages.vpp;
     plan.seq_length = 4096;
     plan.global_batch_size = 512;
-    plan.overlap_grad_reduce = plan.overlap_param_gather = true;
+    plan.distributed_optimizer = plan.overlap_grad_reduce = plan.overlap_param_gather = true;
   }
   StepForecast Forecast() {
     plan.stages = &stages;

@@ -69,6 +69,7 @@ struct Job {
     Set(Knob::micro_batch_size, Value(1));
     Set(Knob::global_batch_size, Value(512));
     Set(Knob::moe_token_dispatcher_type, Value("alltoall"));
+    Set(Knob::use_distributed_optimizer, Value(true));
     Set(Knob::overlap_grad_reduce, Value(true));
     Set(Knob::overlap_param_gather, Value(true));
   }

@@ -1,0 +1,29 @@
+#include <gtest/gtest.h>
+
+#include "resolver/estimate/step_test_util.h"
+
+namespace flightplan {
+namespace {
+
+// The optimizer's time without what every step has.
+double OptimizerUs(Case& c) { return c.Forecast().parts.optimizer - c.rates.k.step_fixed_us; }
+
+TEST(OnceAStep, WithoutTheDistributedOptimizerEveryRankUpdatesAllParameters) {
+  Case sharded("llama-3.1-8b", "b200", 64), whole = sharded;
+  sharded.plan.overlap_grad_reduce = sharded.plan.overlap_param_gather = false;
+  whole.plan.overlap_grad_reduce = whole.plan.overlap_param_gather = false;
+  whole.plan.distributed_optimizer = false;
+  const StepForecast one = sharded.Forecast(), all = whole.Forecast();
+  EXPECT_NEAR(OptimizerUs(whole) / OptimizerUs(sharded), 64, 1e-6);
+  // An all-reduce of FP32 gradients, 2 x 4 bytes, in place of their reduce-scatter and a gather in 16 bits, 4 + 2.
+  EXPECT_NEAR(all.parts.data_parallel / one.parts.data_parallel, 8.0 / 6, 1e-3);
+}
+
+TEST(OnceAStep, EveryInstanceOfTheOptimizerUpdatesAllParameters) {
+  Case one("llama-3.1-8b", "b200", 64), two = one;
+  two.plan.optimizer_instances = 2;
+  EXPECT_NEAR(OptimizerUs(two) / OptimizerUs(one), 2, 1e-6);
+}
+
+}  // namespace
+}  // namespace flightplan
