@@ -107,7 +107,6 @@ MemoryModel::MemoryModel(const ModelShape& shape, const Candidate& candidate, co
   for (int k = 0; k < s_.kind_count; ++k) {
     const LayerKind& kind = s_.kinds[static_cast<size_t>(k)];
     layers_[static_cast<size_t>(k)] = BytesOfLayer(s_, c_, kind);
-    parameters_[static_cast<size_t>(k)] = OnOneGpu(kind.parameters);
     if (!c_.adapters.any()) continue;
     adapters_[static_cast<size_t>(k)] =
         AdapterParametersOf(AdapterSitesOf(s_, kind), c_.adapters, c_.tp, c_.ep, c_.etp);

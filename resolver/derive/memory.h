@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "resolver/derive/candidate.h"
 #include "resolver/derive/layer_bytes.h"
+#include "resolver/derive/rank_parameters.h"
 #include "resolver/derive/schedule.h"
 #include "resolver/derive/shape.h"
 
@@ -76,19 +77,10 @@ class MemoryModel {
 
  private:
   // Parameters on one GPU of a stage.
-  struct Parameters {
-    double linear = 0;  // of dense linear layers: what low precision quantizes
-    double other = 0;   // norms, routers, embeddings
-    double expert = 0;
+  struct Parameters : RankParameters {
     double widest = 0;  // of the largest layer, whole: what FSDP gathers
     AdapterParameters adapters;
   };
-  // Of one layer: what a rank's parameters are added up from.
-  struct LayerParameters {
-    double split = 0, replicated = 0;  // the first before it is split
-    double expert = 0, widest = 0;     // on one GPU
-  };
-  LayerParameters OnOneGpu(const PartParameters& part) const;
   // Those that are trained: they alone have gradients and optimizer state.
   AdapterParameters TrainedOf(const Parameters& parameters) const;
   // Of them those whose optimizer state the rank keeps.
@@ -129,7 +121,6 @@ class MemoryModel {
   };
   std::array<Shape, 9> scratch_{};
   size_t scratch_count_ = 0;
-  std::array<LayerParameters, kMaxLayerKinds> parameters_{};  // of a layer of each kind
   std::array<AdapterParameters, kMaxLayerKinds> adapters_{};  // on one GPU, of a layer of each kind
 };
 

@@ -39,58 +39,24 @@ double LinearWeightBytes(const Candidate& c, int cc_major) {
 
 }  // namespace
 
-MemoryModel::LayerParameters MemoryModel::OnOneGpu(const PartParameters& part) const {
-  const double expert = D(part.expert) / (D(c_.ep) * c_.etp);
-  return {D(part.split), D(part.replicated), expert, D(part.split) / c_.tp + D(part.replicated) + expert};
-}
-
 MemoryModel::Parameters MemoryModel::ParametersOf(int rank) const {
+  const RankContents contents = ContentsOf(*c_.stages, rank);
   Parameters sum;
-  const auto add = [&](const LayerParameters& part, double times) {
-    sum.linear += times * part.split / c_.tp;
-    sum.other += times * part.replicated;
-    sum.expert += times * part.expert;
-    sum.widest = std::max(sum.widest, part.widest);
+  static_cast<RankParameters&>(sum) = flightplan::ParametersOf(s_, c_, contents);
+  const auto widen = [&](const PartParameters& part) {
+    const RankParameters whole = flightplan::ParametersOf(part, c_);
+    sum.widest = std::max(sum.widest, whole.dense() + whole.expert);
   };
-  const auto add_adapters = [&](size_t kind, double layers) {
-    sum.adapters.dense += layers * adapters_[kind].dense;
-    sum.adapters.expert += layers * adapters_[kind].expert;
-  };
-  const bool adapted = c_.adapters.any();
-  bool has_embedding = false, needs_embedding = false;
-  for (int j = 0; j < c_.vpp; ++j) {
-    const ChunkContents& chunk = c_.stages->chunk(rank, j);
-    for (int k = 0; k < s_.kind_count; ++k) {
-      const int layers = chunk.layers[static_cast<size_t>(k)];
-      if (layers > 0) add(parameters_[static_cast<size_t>(k)], layers);
-      if (!adapted) continue;
-      const int depths = s_.mtp_repeated ? std::min<int>(1, chunk.mtp_depths) : chunk.mtp_depths;
-      add_adapters(static_cast<size_t>(k), layers + D(s_.mtp_layers[static_cast<size_t>(k)]) * depths);
-    }
-    if (chunk.mtp_depths > 0) {
-      add(OnOneGpu(s_.mtp_depth), s_.mtp_repeated ? 1 : chunk.mtp_depths);
-      needs_embedding = true;  // multi-token prediction embeds its own input
-    }
-    if (chunk.embedding) {
-      has_embedding = true;
-      sum.other += D(s_.positions);
-    }
-    if (chunk.loss) {
-      sum.other += D(s_.head.split + s_.head.replicated);
-      sum.adapters.dense += OutputAdapterParameters(c_.adapters, D(s_.hidden), vocab_, c_.tp);
-      if (s_.tied) {
-        needs_embedding = true;  // the last stage holds its own copy of tied weights
-      } else {
-        sum.other += vocab_ * D(s_.hidden) / c_.tp;
-      }
-    }
+  for (size_t k = 0; k < static_cast<size_t>(s_.kind_count); ++k) {
+    if (contents.layers[k] > 0) widen(s_.kinds[k].parameters);
   }
-  if (has_embedding || needs_embedding) sum.other += vocab_ * D(s_.hidden) / c_.tp;
+  if (contents.mtp_depths > 0) widen(s_.mtp_depth);
+  if (c_.adapters.any()) sum.adapters = AdapterParametersOf(s_, c_, contents, adapters_);
   return sum;
 }
 
 AdapterParameters MemoryModel::TrainedOf(const Parameters& p) const {
-  return c_.adapters.any() ? p.adapters : AdapterParameters{p.linear + p.other, p.expert};
+  return c_.adapters.any() ? p.adapters : AdapterParameters{p.dense(), p.expert};
 }
 
 AdapterParameters MemoryModel::OwnedOf(const Parameters& p) const {

@@ -67,12 +67,11 @@ void Add(const ChunkContents& chunk, RankContents* sum) {
   }
   sum->mtp_depths = static_cast<uint16_t>(sum->mtp_depths + chunk.mtp_depths);
   sum->losses = static_cast<uint16_t>(sum->losses + (chunk.loss ? 1 : 0));
-  sum->vocabularies = static_cast<uint16_t>(sum->vocabularies + (chunk.loss || chunk.embedding ? 1 : 0));
+  sum->embeddings = static_cast<uint16_t>(sum->embeddings + (chunk.embedding ? 1 : 0));
 }
 
 bool SameContents(const RankContents& a, const RankContents& b) {
-  return a.layers == b.layers && a.mtp_depths == b.mtp_depths && a.losses == b.losses &&
-         a.vocabularies == b.vocabularies;
+  return a.layers == b.layers && a.mtp_depths == b.mtp_depths && a.losses == b.losses && a.embeddings == b.embeddings;
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ struct RankContents {
   int rank = 0, ranks_alike = 1;  // the first of them
   KindCounts layers{};
   uint16_t mtp_depths = 0, losses = 0;
-  uint16_t vocabularies = 0;  // chunks with the embedding or the output matrix
+  uint16_t embeddings = 0;  // chunks with the embedding
 };
 
 // A forward and a backward that one rank runs, as indices of SteadyPasses::chunks.

@@ -1,6 +1,7 @@
 // What a step does once, whatever its microbatches: gradients and weights between the ranks that hold the same
 // parameters, and the optimizer.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
 #include "resolver/estimate/schedule.h"
@@ -52,9 +53,9 @@ double Schedule::ReduceUs(double parameters, const Replicas& replicas) const {
 DataParallelTimes Schedule::DataParallel(const RankParameters& parameters, const RankPace& pace) const {
   DataParallelTimes times;
   const Replicas dense = DenseReplicas(), expert = ExpertReplicas();
-  const double reduce = ReduceUs(parameters.dense, dense) + ReduceUs(parameters.expert, expert);
+  const double reduce = ReduceUs(parameters.dense(), dense) + ReduceUs(parameters.expert, expert);
   const double bytes = plan_.low_precision_weights ? 1 : kBf16Bytes;
-  const double gather = DataParallelUs(parameters.dense, dense.share, dense.stride, bytes) +
+  const double gather = DataParallelUs(parameters.dense(), dense.share, dense.stride, bytes) +
                         DataParallelUs(parameters.expert, expert.share, expert.stride, bytes);
   if (plan_.shard_weights) {
     // Weights are gathered ahead of every forward and backward, gradients reduced after every backward, beside the
@@ -85,30 +86,23 @@ DataParallelTimes Schedule::DataParallel(const RankParameters& parameters, const
   return times;
 }
 
+// Those that are trained: frozen weights have no gradient and no optimizer.
 RankParameters Schedule::CountParameters(const RankContents& rank) const {
-  RankParameters parameters;
-  if (plan_.adapters.any()) {  // the weights have no gradient and no optimizer
-    for (size_t i = 0; i < static_cast<size_t>(work_.kind_count); ++i) {
-      const AdapterParameters each =
-          AdapterParametersOf(work_.kinds[i].adapters, plan_.adapters, t_, plan_.ep, plan_.etp);
-      parameters.dense += LayersOf(rank, i) * each.dense;
-      parameters.expert += LayersOf(rank, i) * each.expert;
-    }
-    return parameters;
-  }
-  const double expert_split = static_cast<double>(plan_.ep) * plan_.etp;
+  if (!plan_.adapters.any()) return ParametersOf(*work_.shape, plan_, rank);
+  std::array<AdapterParameters, kMaxLayerKinds> adapters{};
   for (size_t i = 0; i < static_cast<size_t>(work_.kind_count); ++i) {
-    const double count = LayersOf(rank, i);
-    parameters.dense += count * (work_.kinds[i].split / t_ + work_.kinds[i].replicated);
-    parameters.expert += count * work_.kinds[i].expert / expert_split;
+    adapters[i] = AdapterParametersOf(work_.kinds[i].adapters, plan_.adapters, t_, plan_.ep, plan_.etp);
   }
-  parameters.dense += rank.vocabularies * work_.vocabulary * h_ / t_;
-  return parameters;
+  const auto [dense, expert] = AdapterParametersOf(*work_.shape, plan_, rank, adapters);
+  RankParameters trained;
+  trained.other = dense;
+  trained.expert = expert;
+  return trained;
 }
 
 // With what is fixed.
 double Schedule::OptimizerUs(const RankParameters& parameters) const {
-  const double owned = parameters.dense / DenseReplicas().share + parameters.expert / ExpertReplicas().share;
+  const double owned = parameters.dense() / DenseReplicas().share + parameters.expert / ExpertReplicas().share;
   const double on_host = owned * plan_.optimizer_offload;
   const double on_gpu_us = (owned - on_host) * kOptimizerBytes * rates_.optimizer_us + k_.step_fixed_us;
   if (on_host <= 0) return on_gpu_us;

@@ -25,5 +25,13 @@ TEST(OnceAStep, EveryInstanceOfTheOptimizerUpdatesAllParameters) {
   EXPECT_NEAR(OptimizerUs(two) / OptimizerUs(one), 2, 1e-6);
 }
 
+// A single stage has both matrices of the vocabulary.
+TEST(OnceAStep, UpdatesTheEmbeddingAndTheOutputMatrix) {
+  Case untied("llama3-8b", "h100", 8), tied = untied;
+  tied.shape.tied = true;
+  tied.work = WorkOf(tied.shape);
+  EXPECT_NEAR(OptimizerUs(untied) / OptimizerUs(tied), 8.03 / (8.03 - 0.525), 1e-3);
+}
+
 }  // namespace
 }  // namespace flightplan

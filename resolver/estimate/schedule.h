@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "resolver/derive/rank_parameters.h"
 #include "resolver/estimate/step.h"
 #include "resolver/estimate/step_detail.h"
 
@@ -30,11 +31,6 @@ struct Pace {
 
 // Of the compute beside it, what a transfer can use (chosen).
 inline constexpr double kBesideCompute = 0.8;
-
-// Parameters on one rank.
-struct RankParameters {
-  double dense = 0, expert = 0;
-};
 
 // One step of a candidate, of layers that are timed. What it is made from must outlive it.
 class Schedule {

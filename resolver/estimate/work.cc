@@ -203,9 +203,6 @@ ModelWork WorkOf(const ModelShape& shape) {
     layer.mlp = MlpOf(shape, kind);
     layer.norms = shape.norms;
     layer.streams = std::max(1.0, D(shape.residual_streams));
-    layer.split = D(kind.parameters.split);
-    layer.replicated = D(kind.parameters.replicated);
-    layer.expert = D(kind.parameters.expert);
     layer.adapters = AdapterSitesOf(shape, kind);
   }
   return work;

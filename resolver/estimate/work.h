@@ -51,8 +51,6 @@ struct LayerWork {
   MlpWork mlp;
   double norms = 2;
   double streams = 1;  // residual streams: more than one with hyper-connections
-  // Parameters by how a layout splits them (PartParameters).
-  double split = 0, replicated = 0, expert = 0;
   AdapterSites adapters;  // where some may stand
 };
 
@@ -64,7 +62,7 @@ struct ModelWork {
   KindCounts totals{};      // layers of each kind, MTP not counted
   KindCounts mtp_layers{};  // of one MTP depth
   double mtp_depths = 0;
-  std::shared_ptr<const ModelShape> shape;  // that it was made of: what its layers keep for the backward
+  std::shared_ptr<const ModelShape> shape;  // that it was made of
 };
 
 ModelWork WorkOf(const ModelShape& shape);
