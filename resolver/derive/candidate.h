@@ -113,10 +113,11 @@ struct Candidate {
   bool precision_aware = false;  // the optimizer takes gradients and states as they are kept
   bool gradient_copy = false;    // the optimizer makes an FP32 copy of its gradient shard for its step
   bool distributed_optimizer = false;
-  bool shard_gradients = false;  // FSDP: over the data-parallel group
-  bool shard_weights = false;    // FSDP: gathered one layer at a time
-  int32_t optimizer_instances = 1;
-  float optimizer_offload = 0;  // fraction of the optimizer state on the host
+  bool shard_gradients = false;     // FSDP: over the data-parallel group
+  bool shard_weights = false;       // FSDP: gathered one layer at a time
+  int32_t optimizer_instances = 1;  // groups of replicas that each hold the whole state, or FSDP's shards
+  bool outer_shards_state = false;  // FSDP: the optimizer's state is divided over those groups too
+  float optimizer_offload = 0;      // fraction of the optimizer state on the host
 
   RecomputeMode recompute = RecomputeMode::kNone;
   uint16_t recompute_modules = 0;  // RecomputeModule bits, selective only

@@ -107,7 +107,7 @@ class MemoryModel {
   const Candidate& c_;
   MemoryDevice device_;
   Schedule schedule_;
-  double dense_group_ = 1, expert_group_ = 1;  // ranks that share state
+  double dense_group_ = 1, expert_group_ = 1;  // ranks of an instance of the optimizer
   double vocab_ = 0;                           // padded
   double layer_input_ = 0;                     // LayerInputBytes
   double stream_bytes_ = 0;                    // of the residual stream of a microbatch

@@ -75,6 +75,25 @@ TEST(StaticMemory, LowPrecisionWeightsAreKeptTwiceOrInPlace) {
   EXPECT_DOUBLE_EQ(in_place, bf16);
 }
 
+// Four instances of 16 ranks: shards of 1/16, and state of 1/16 or, where the instances share it, of 1/64.
+TEST(StaticMemory, FsdpDividesWithinAnInstance) {
+  const ModelShape shape = ShapeOf("llama3-8b");
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 16);
+  c.shard_weights = c.shard_gradients = true;
+  const StageBytes alone = MemoryModel(shape, c, {}).Stage(0);
+  c.gpus = 64;
+  c.optimizer_instances = 4;
+  const StageBytes instances = MemoryModel(shape, c, {}).Stage(0);
+  EXPECT_DOUBLE_EQ(instances[MemoryPart::kParameters], alone[MemoryPart::kParameters]);
+  EXPECT_DOUBLE_EQ(instances[MemoryPart::kGradients], alone[MemoryPart::kGradients]);
+  EXPECT_DOUBLE_EQ(instances[MemoryPart::kOptimizerState], alone[MemoryPart::kOptimizerState]);
+  c.outer_shards_state = true;
+  const StageBytes shared = MemoryModel(shape, c, {}).Stage(0);
+  EXPECT_DOUBLE_EQ(shared[MemoryPart::kParameters], alone[MemoryPart::kParameters]);
+  EXPECT_DOUBLE_EQ(shared[MemoryPart::kOptimizerState], alone[MemoryPart::kOptimizerState] / 4);
+}
+
 TEST(StaticMemory, OffloadedOptimizerLeavesMainParameters) {
   const ModelShape shape = ShapeOf("llama3-8b");
   const StageLayout stages = Even(shape, 1);

@@ -62,6 +62,9 @@ AdapterParameters MemoryModel::TrainedOf(const Parameters& p) const {
 AdapterParameters MemoryModel::OwnedOf(const Parameters& p) const {
   const AdapterParameters trained = TrainedOf(p);
   if (!c_.distributed_optimizer) return trained;
+  if (c_.outer_shards_state) {
+    return {trained.dense / D(c_.DataParallel() * c_.cp), trained.expert / D(c_.ExpertDataParallel())};
+  }
   return {trained.dense / dense_group_, trained.expert / expert_group_};
 }
 
@@ -69,9 +72,12 @@ void MemoryModel::AddStatic(const Parameters& p, StageBytes* bytes) const {
   const double weight = StreamBytes(c_);
   const double linear = LinearWeightBytes(c_, device_.cc_major);
   const auto [dense, expert] = TrainedOf(p);
-  const double whole_dense = D(c_.DataParallel() * c_.cp), whole_expert = D(c_.ExpertDataParallel());
-  const double weights_dense = c_.shard_weights ? whole_dense : 1, weights_expert = c_.shard_weights ? whole_expert : 1;
-  const double grads_dense = c_.shard_gradients ? whole_dense : 1, grads_expert = c_.shard_gradients ? whole_expert : 1;
+  // FSDP divides them within an instance (Megatron-LM core/distributed/fsdp/mcore_fsdp_adapter.py:346), and its buffers
+  // lie so whatever the outer groups share (megatron_fsdp/param_and_grad_buffer.py, hfsdp_helper_wbuf).
+  const double weights_dense = c_.shard_weights ? dense_group_ : 1;
+  const double weights_expert = c_.shard_weights ? expert_group_ : 1;
+  const double grads_dense = c_.shard_gradients ? dense_group_ : 1;
+  const double grads_expert = c_.shard_gradients ? expert_group_ : 1;
   (*bytes)[MemoryPart::kParameters] = (p.linear * linear + (p.other + p.adapters.dense) * weight) / weights_dense +
                                       (p.expert * linear + p.adapters.expert * weight) / weights_expert;
   if (c_.shard_weights) (*bytes)[MemoryPart::kParameters] += kGatheredLayers * linear * p.widest;

@@ -39,28 +39,33 @@ Schedule::Replicas Schedule::ExpertReplicas() const {
 
 // Every instance of the distributed optimizer keeps the whole state; without it every rank does.
 Schedule::Replicas Schedule::ReplicasOf(double ranks, double stride) const {
-  const double share = plan_.distributed_optimizer ? std::max(1.0, ranks / std::max(1, plan_.optimizer_instances)) : 1;
-  return {share, std::max(1.0, ranks / share), stride};
+  const double inner = plan_.distributed_optimizer ? std::max(1.0, ranks / std::max(1, plan_.optimizer_instances)) : 1;
+  const double outer = std::max(1.0, ranks / inner);
+  return {inner, outer, stride, plan_.outer_shards_state ? inner * outer : inner};
 }
 
-// A reduce-scatter between those that share the state, an all-reduce, twice as much, between those that do not.
-double Schedule::ReduceUs(double parameters, const Replicas& replicas) const {
-  const auto& [share, alike, stride] = replicas;
-  return DataParallelUs(parameters, share, stride, plan_.gradient_bytes) +
-         2 * DataParallelUs(parameters / share, alike, stride * share, plan_.gradient_bytes);
+// Between the groups: an all-reduce of the gradients' shards, or where they share the state its two halves, of which
+// the second brings weights.
+double Schedule::OuterUs(double parameters, const Replicas& replicas, double gathered_bytes) const {
+  const auto& [inner, outer, stride, owners] = replicas;
+  const double second = owners > inner ? gathered_bytes : plan_.gradient_bytes;
+  return DataParallelUs(parameters / inner, outer, stride * inner, plan_.gradient_bytes + second);
 }
 
 DataParallelTimes Schedule::DataParallel(const RankParameters& parameters, const RankPace& pace) const {
   DataParallelTimes times;
   const Replicas dense = DenseReplicas(), expert = ExpertReplicas();
-  const double reduce = ReduceUs(parameters.dense(), dense) + ReduceUs(parameters.expert, expert);
-  const double bytes = plan_.low_precision_weights ? 1 : kBf16Bytes;
-  const double gather = DataParallelUs(parameters.dense(), dense.share, dense.stride, bytes) +
-                        DataParallelUs(parameters.expert, expert.share, expert.stride, bytes);
+  const auto inner = [&](double bytes) {
+    return DataParallelUs(parameters.dense(), dense.inner, dense.stride, bytes) +
+           DataParallelUs(parameters.expert, expert.inner, expert.stride, bytes);
+  };
+  const double weight_bytes = plan_.low_precision_weights ? 1 : kBf16Bytes;
+  const double gather = inner(weight_bytes);
+  const double outer = OuterUs(parameters.dense(), dense, weight_bytes) + OuterUs(parameters.expert, expert, weight_bytes);
   if (plan_.shard_weights) {
     // Weights are gathered ahead of every forward and backward, gradients reduced after every backward, beside the
     // compute, which they slow down.
-    const double traffic = microbatches_ * (2 * gather + reduce),
+    const double traffic = microbatches_ * (2 * gather + inner(plan_.gradient_bytes)) + outer,
                  window = microbatches_ * (pace.alone_fwd + pace.alone_bwd);
     const double left = std::max(0.0, traffic - window);
     times.every_pass = true;
@@ -73,6 +78,7 @@ DataParallelTimes Schedule::DataParallel(const RankParameters& parameters, const
     times.reduce_hidden = times.hidden - times.gather_hidden;
     return times;
   }
+  const double reduce = inner(plan_.gradient_bytes) + outer;
   const auto exposed_of = [&](double us, double window, bool overlapped) {
     const double beside = std::min(us, kBesideCompute * window);
     return overlapped ? std::max(0.0, us - kBesideCompute * window) + k_.data_parallel_exposed * beside : us;
@@ -102,7 +108,7 @@ RankParameters Schedule::CountParameters(const RankContents& rank) const {
 
 // With what is fixed.
 double Schedule::OptimizerUs(const RankParameters& parameters) const {
-  const double owned = parameters.dense() / DenseReplicas().share + parameters.expert / ExpertReplicas().share;
+  const double owned = parameters.dense() / DenseReplicas().owners + parameters.expert / ExpertReplicas().owners;
   const double on_host = owned * plan_.optimizer_offload;
   const double on_gpu_us = (owned - on_host) * kOptimizerBytes * rates_.optimizer_us + k_.step_fixed_us;
   if (on_host <= 0) return on_gpu_us;

@@ -25,6 +25,20 @@ TEST(OnceAStep, EveryInstanceOfTheOptimizerUpdatesAllParameters) {
   EXPECT_NEAR(OptimizerUs(two) / OptimizerUs(one), 2, 1e-6);
 }
 
+TEST(OnceAStep, InstancesOfFsdpExchangeGradientsOnceAStep) {
+  Case one("llama-3.1-8b", "b200", 64);
+  one.plan.global_batch_size = 4096;
+  Case four = one;
+  one.plan.shard_weights = one.plan.shard_gradients = four.plan.shard_weights = four.plan.shard_gradients = true;
+  four.plan.optimizer_instances = 4;
+  const StepForecast alone = one.Forecast(), instances = four.Forecast();
+  const auto traffic = [](const StepForecast& f) { return f.parts.data_parallel + f.hidden.data_parallel; };
+  EXPECT_LT(traffic(instances), traffic(alone)) << "fewer ranks to gather from, less of it between nodes";
+  EXPECT_GT(instances.parts.optimizer, alone.parts.optimizer);
+  four.plan.outer_shards_state = true;
+  EXPECT_DOUBLE_EQ(four.Forecast().parts.optimizer, alone.parts.optimizer);
+}
+
 // A single stage has both matrices of the vocabulary.
 TEST(OnceAStep, UpdatesTheEmbeddingAndTheOutputMatrix) {
   Case untied("llama3-8b", "h100", 8), tied = untied;

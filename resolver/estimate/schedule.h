@@ -77,15 +77,15 @@ class Schedule {
   void AddSteady(StepForecast* out) const;
   void AddHidden(StepForecast* out) const;
   void AddTransfers(StepForecast* out) const;
-  // GPUs that hold the same parameters: `share` of them divide the optimizer's state between them, neighbours `stride`
-  // GPUs apart, and `alike` such groups do the same.
+  // GPUs that hold the same parameters: `inner` of them divide the optimizer's state between them, neighbours `stride`
+  // GPUs apart, and `outer` such groups do the same, each whole or, with `owners` more than `inner`, a part each.
   struct Replicas {
-    double share = 1, alike = 1, stride = 1;
+    double inner = 1, outer = 1, stride = 1, owners = 1;
   };
   Replicas DenseReplicas() const;
   Replicas ExpertReplicas() const;
   Replicas ReplicasOf(double ranks, double stride) const;
-  double ReduceUs(double parameters, const Replicas& replicas) const;
+  double OuterUs(double parameters, const Replicas& replicas, double gathered_bytes) const;
   double DataParallelUs(double parameters, double ranks, double stride, double bytes_per_parameter) const;
   DataParallelTimes DataParallel(const RankParameters& parameters, const RankPace& pace) const;
   RankParameters CountParameters(const RankContents& rank) const;
