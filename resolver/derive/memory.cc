@@ -119,12 +119,12 @@ MemoryModel::MemoryModel(const ModelShape& shape, const Candidate& candidate, co
 }
 
 // Logits, their gradient and what the loss keeps, at the moment when the loss or the output layer runs backward.
-double MemoryModel::LossBytes(const ChunkContents& chunk) const {
+double MemoryModel::LossBytes() const {
   const double tokens = ShardTokens(c_);
   const double logits = tokens * vocab_ / c_.tp;
   const double unit = c_.fp32_logits ? kFp32Bytes : StreamBytes(c_);
   const double hidden = StreamBytes(c_) * D(s_.hidden) * tokens;
-  const double heads = 1 + D(chunk.mtp_depths);
+  const double heads = 1 + D(s_.mtp_depths);  // wherever the layers of multi-token prediction stand
   // The output layer's backward: gradient of its input, with sequence parallelism its gathered input, and a weight
   // gradient of its own that autograd takes when the GEMM has already added it.
   // Frozen, it has neither of the last two.
@@ -194,7 +194,7 @@ MemoryModel::Activity MemoryModel::ActivityOf(int rank) const {
       backward = std::max(backward, one.backward + replayed);
       layers += chunk.layers[at];
     }
-    if (chunk.loss) loss = LossBytes(chunk);
+    if (chunk.loss) loss = LossBytes();
     if (chunk.embedding) {
       // The embedding's weight gradient comes whole and in 16 bits before it is added.
       embedding = c_.adapters.any() ? 0 : StreamBytes(c_) * vocab_ * D(s_.hidden) / c_.tp;

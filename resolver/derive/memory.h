@@ -99,7 +99,7 @@ class MemoryModel {
   double StepBytes(const Parameters& parameters) const;
   void AddScratch();
   double WeightScratch(int rank) const;
-  double LossBytes(const ChunkContents& chunk) const;
+  double LossBytes() const;
   double DispatchBytes() const;
   int Communicators() const;
 

@@ -75,6 +75,23 @@ TEST(StaticMemory, LowPrecisionWeightsAreKeptTwiceOrInPlace) {
   EXPECT_DOUBLE_EQ(in_place, bf16);
 }
 
+// Upstream computes all logits where the loss is, whatever stage the prediction layers stand on.
+TEST(Activations, LogitsOfPredictionAreOnTheStageOfTheLoss) {
+  const ModelShape shape = ShapeOf("deepseek-v3");
+  std::vector<ChunkContents> chunks = StagesOfSizes(shape, 4, 1, {20, 20, 20, 1}).chunks;
+  const StageLayout joined = MakeStageLayout(4, 1, chunks);
+  std::swap(chunks[2].mtp_depths, chunks[3].mtp_depths);
+  const StageLayout apart = MakeStageLayout(4, 1, chunks);
+  const auto loss = [&](const StageLayout& stages, int rank) {
+    Candidate c = Plan(stages, 256);
+    c.ep = 64;
+    return MemoryModel(shape, c, {}).Stage(rank)[MemoryPart::kLoss];
+  };
+  EXPECT_GT(loss(joined, 3), 0);
+  EXPECT_EQ(loss(apart, 3), loss(joined, 3));
+  EXPECT_EQ(loss(apart, 2), 0);
+}
+
 // Four instances of 16 ranks: shards of 1/16, and state of 1/16 or, where the instances share it, of 1/64.
 TEST(StaticMemory, FsdpDividesWithinAnInstance) {
   const ModelShape shape = ShapeOf("llama3-8b");

@@ -42,7 +42,7 @@ Pace Schedule::PaceOf(const RankContents& rank) const {
   }
   const double depths = rank.mtp_depths;
   if (depths > 0) sum.pair += depths * layers_.join.all();
-  if (const double heads = depths + rank.losses; heads > 0) add(layers_.head, heads);
+  if (const double heads = HeadsOf(work_, rank); heads > 0) add(layers_.head, heads);
   return sum;
 }
 
@@ -54,7 +54,7 @@ LayerTime Schedule::TimeOf(const RankContents& rank) const {
   const double depths = rank.mtp_depths;
   // The projection of two hidden states to one; each depth's own pass through the output layer is a head's.
   if (depths > 0) Accumulate(TimeJoin(layers_.join), depths, &sum);
-  if (const double heads = depths + rank.losses; heads > 0) Accumulate(layers_.head, heads, &sum);
+  if (const double heads = HeadsOf(work_, rank); heads > 0) Accumulate(layers_.head, heads, &sum);
   return sum;
 }
 

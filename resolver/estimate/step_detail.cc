@@ -134,7 +134,7 @@ PieceTime DetailChunk(const RankContents& contents, const ModelWork& work, const
     piece.weight_gradient += count * detail.kinds[i].time.weight_gradient;
   }
   piece.weight_gradient += contents.mtp_depths * detail.mtp_projection.time.weight_gradient +
-                           (contents.mtp_depths + contents.losses) * detail.head.time.weight_gradient;
+                           HeadsOf(work, contents) * detail.head.time.weight_gradient;
   return piece;
 }
 

@@ -8,6 +8,7 @@
 
 #include "resolver/derive/adapters.h"
 #include "resolver/derive/shape.h"
+#include "resolver/derive/stage_layout.h"
 
 namespace flightplan {
 
@@ -50,7 +51,7 @@ struct LayerWork {
   AttentionWork attention;
   MlpWork mlp;
   double norms = 2;
-  double streams = 1;  // residual streams: more than one with hyper-connections
+  double streams = 1;     // residual streams: more than one with hyper-connections
   AdapterSites adapters;  // where some may stand
 };
 
@@ -66,6 +67,10 @@ struct ModelWork {
 };
 
 ModelWork WorkOf(const ModelShape& shape);
+
+// Passes of a microbatch through the output layer on a rank. Those of multi-token prediction run with the loss,
+// wherever its layers stand (Megatron-LM models/gpt/gpt_model.py:728).
+inline double HeadsOf(const ModelWork& work, const RankContents& rank) { return rank.losses * (1 + work.mtp_depths); }
 
 // What the last pipeline stage holds beside its decoder layers, output layers and MTP, in mean decoder layers by their
 // matrix products.

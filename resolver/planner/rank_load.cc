@@ -9,7 +9,7 @@ RankLoad LoadOf(const ModelWork& work, const RankContents& rank) {
   for (size_t k = 0; k < static_cast<size_t>(work.kind_count); ++k) {
     load[k] = rank.layers[k] + rank.mtp_depths * static_cast<double>(work.mtp_layers[k]);
   }
-  load.back() = rank.mtp_depths + rank.losses;
+  load.back() = HeadsOf(work, rank);
   return load;
 }
 

@@ -68,9 +68,11 @@ std::vector<ChunkUnit> UnitsOf(const ModelShape& shape, const StepDetail& detail
     for (size_t kind = 0; kind < detail.kinds.size(); ++kind) {
       for (int i = 0; i < shape.mtp_layers[kind]; ++i) units.push_back({&detail.kinds[kind], "MTP layer"});
     }
-    units.push_back({&detail.head, "MTP output layer"});
   }
-  if (chunk.loss) units.push_back({&detail.head, "output layer"});
+  if (chunk.loss) {
+    for (int64_t depth = 0; depth < shape.mtp_depths; ++depth) units.push_back({&detail.head, "MTP output layer"});
+    units.push_back({&detail.head, "output layer"});
+  }
   if (units.size() <= kMaxUnits) return units;
   std::vector<ChunkUnit> joined;
   for (ChunkUnit& unit : units) {
