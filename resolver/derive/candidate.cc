@@ -71,13 +71,15 @@ void ReadOptimizer(const Config& config, Candidate* c) {
   const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
   c->distributed_optimizer = on(K::use_distributed_optimizer);
   c->optimizer_instances = Size(config, K::num_distributed_optimizer_instances);
-  // Megatron-LM's command line accumulates in FP32 unless it is told otherwise; the class default of the field that its
-  // other doors set says nothing, but where it is Bridge's recipe of the precision that has it so.
+  // With bf16 Megatron-LM's command line accumulates in FP32 unless it is told otherwise, with fp16 only where it is
+  // told to (training/arguments.py:1206). The class default of the field that its other doors set says nothing, but
+  // where it is Bridge's recipe of the precision that has it so.
+  const bool fp16 = on(K::fp16) && !on(K::bf16);
   const Origin reduce = config.origin(K::grad_reduce_in_fp32);
   const Value& recipe = config.Get(K::mixed_precision_grad_reduce_in_fp32);
   const bool said = (reduce != Origin::kAbsent && reduce != Origin::kDefault) || (recipe.is_bool() && !recipe.truthy());
-  const bool reduced =
-      on(K::grad_reduce_in_bf16) || (said && !on(K::grad_reduce_in_fp32) && !on(K::accumulate_allreduce_grads_in_fp32));
+  const bool in_fp32 = on(K::grad_reduce_in_fp32) || on(K::accumulate_allreduce_grads_in_fp32);
+  const bool reduced = on(K::grad_reduce_in_bf16) || (!in_fp32 && (said || (fp16 && !recipe.truthy())));
   c->gradient_bytes = reduced && c->precision != GemmPrecision::kFp32 ? 2 : 4;
   c->precision_aware = on(K::use_precision_aware_optimizer);
   if (c->precision_aware) {

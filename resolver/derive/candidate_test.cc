@@ -170,6 +170,20 @@ TEST(CandidateOf, OptimizersHaveTheirOwnMoments) {
   EXPECT_EQ(moments("lion", 0.9), 4);
 }
 
+TEST(CandidateOf, GradientsOfFp16AreAccumulatedAsTheyAre) {
+  const ModelShape shape = ShapeOf("qwen3-8b");
+  const auto bytes = [&](Knob precision, std::optional<Knob> more) {
+    Config config = With({{precision, Value(true)}});
+    if (more.has_value()) config.Set(*more, Value(true), Origin::kCaller);
+    return CandidateOf(config, Environment(), shape, StagesOf(shape, config)).gradient_bytes;
+  };
+  EXPECT_EQ(bytes(Knob::bf16, std::nullopt), 4);
+  EXPECT_EQ(bytes(Knob::fp16, std::nullopt), 2);
+  EXPECT_EQ(bytes(Knob::fp16, Knob::accumulate_allreduce_grads_in_fp32), 4);
+  EXPECT_EQ(bytes(Knob::fp16, Knob::grad_reduce_in_fp32), 4);
+  EXPECT_EQ(bytes(Knob::fp16, Knob::mixed_precision_grad_reduce_in_fp32), 4);
+}
+
 TEST(CandidateOf, PaddedExpertsTakeTheirCapacityWhateverIsSent) {
   const ModelShape shape = ShapeOf("qwen3-30b-a3b");
   const auto imbalance = [&](double factor, bool pad, bool forced) {
