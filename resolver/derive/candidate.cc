@@ -87,10 +87,12 @@ void ReadOptimizer(const Config& config, Candidate* c) {
     c->moment1_bytes = DtypeBytes(config, K::exp_avg_dtype, 4);
     c->moment2_bytes = DtypeBytes(config, K::exp_avg_sq_dtype, 4);
     // FP32 main parameters are kept as the 16 bits that the bf16 weight lacks, where Transformer Engine manages them:
-    // not with scaled FP8 recipes (Megatron-LM optimizer_config.py:407, optimizer/__init__.py:588).
+    // not with scaled FP8 recipes (Megatron-LM optimizer_config.py:407, optimizer/__init__.py:588), nor beside fp16,
+    // whose bits are not the upper half of FP32's (distrib_optimizer.py:1008).
     const bool managed = !c->low_precision() || c->precision == GemmPrecision::kFp8Delayed;
     const Value& remainders = config.Get(K::store_param_remainders);
-    if (managed && c->main_param_bytes == 4 && (remainders.is_none() || remainders.truthy())) c->main_param_bytes = 2;
+    const bool split = managed && !fp16 && (remainders.is_none() || remainders.truthy());
+    if (split && c->main_param_bytes == 4) c->main_param_bytes = 2;
     c->gradient_copy = !managed && c->gradient_bytes == 2;
   } else {
     c->gradient_copy = c->gradient_bytes == 2;

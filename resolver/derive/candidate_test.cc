@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <type_traits>
 
 #include "resolver/catalog/catalog.h"
@@ -182,6 +183,16 @@ TEST(CandidateOf, GradientsOfFp16AreAccumulatedAsTheyAre) {
   EXPECT_EQ(bytes(Knob::fp16, Knob::accumulate_allreduce_grads_in_fp32), 4);
   EXPECT_EQ(bytes(Knob::fp16, Knob::grad_reduce_in_fp32), 4);
   EXPECT_EQ(bytes(Knob::fp16, Knob::mixed_precision_grad_reduce_in_fp32), 4);
+}
+
+TEST(CandidateOf, RemaindersOfMainParametersAreForBf16Alone) {
+  const ModelShape shape = ShapeOf("qwen3-8b");
+  const auto bytes = [&](Knob precision) {
+    const Config config = With({{precision, Value(true)}, {Knob::use_precision_aware_optimizer, Value(true)}});
+    return CandidateOf(config, Environment(), shape, StagesOf(shape, config)).main_param_bytes;
+  };
+  EXPECT_EQ(bytes(Knob::bf16), 2);
+  EXPECT_EQ(bytes(Knob::fp16), 4);
 }
 
 TEST(CandidateOf, PaddedExpertsTakeTheirCapacityWhateverIsSent) {
