@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 
+#include "resolver/derive/layer_bytes.h"
 #include "resolver/estimate/schedule.h"
 
 namespace flightplan {
@@ -15,16 +16,26 @@ constexpr double kCopiedBytes = 8;          // of a parameter on the host: gradi
 constexpr double kHostOptimizerBytes = 28;  // that the host's optimizer moves for it
 constexpr double kHostBehind = 0.3;         // of the shorter of copies and arithmetic, what the longer does not hide
 
+// Of a weight of a linear layer, as it is gathered. MXFP8 weights are quantized by rows and by columns only behind the
+// gather, which is of a 16-bit view of the gradient buffer; two values of NVFP4 share a byte (Megatron-LM
+// core/distributed/param_and_grad_buffer.py:1161, :1440). Megatron-FSDP gathers a byte of any FP8.
+double GatheredBytes(const Candidate& plan) {
+  constexpr double kFp8Bytes = 1, kPackedBytes = 0.5;
+  if (!plan.low_precision_weights) return StreamBytes(plan);
+  if (plan.precision == GemmPrecision::kNvfp4) return kPackedBytes;
+  return plan.precision == GemmPrecision::kMxfp8 && !plan.shard_weights ? kBf16Bytes : kFp8Bytes;
+}
+
 }  // namespace
 
 // One reduce-scatter or all-gather of a group of `ranks`, whose neighbours are `stride` GPUs apart.
-double Schedule::DataParallelUs(double parameters, double ranks, double stride, double bytes_per_parameter) const {
+double Schedule::DataParallelUs(double bytes, double ranks, double stride) const {
   if (ranks <= 1) return 0;
-  const double bytes = parameters * bytes_per_parameter * (ranks - 1) / ranks;
-  if (ranks * stride <= rates_.domain_gpus) return bytes * rates_.collective_nvlink_us;
+  const double moved = bytes * (ranks - 1) / ranks;
+  if (ranks * stride <= rates_.domain_gpus) return moved * rates_.collective_nvlink_us;
   // Each rank of a node drives its own network card.
   const double lanes = std::max(1.0, rates_.domain_gpus / stride);
-  return bytes * std::max(rates_.collective_nvlink_us, rates_.collective_network_us / std::min(lanes, ranks));
+  return moved * std::max(rates_.collective_nvlink_us, rates_.collective_network_us / std::min(lanes, ranks));
 }
 
 // With context parallelism.
@@ -46,26 +57,31 @@ Schedule::Replicas Schedule::ReplicasOf(double ranks, double stride) const {
 
 // Between the groups: an all-reduce of the gradients' shards, or where they share the state its two halves, of which
 // the second brings weights.
-double Schedule::OuterUs(double parameters, const Replicas& replicas, double gathered_bytes) const {
+double Schedule::OuterUs(double gradients, double weights, const Replicas& replicas) const {
   const auto& [inner, outer, stride, owners] = replicas;
-  const double second = owners > inner ? gathered_bytes : plan_.gradient_bytes;
-  return DataParallelUs(parameters / inner, outer, stride * inner, plan_.gradient_bytes + second);
+  const double second = owners > inner ? weights : gradients;
+  return DataParallelUs((gradients + second) / inner, outer, stride * inner);
 }
 
 DataParallelTimes Schedule::DataParallel(const RankParameters& parameters, const RankPace& pace) const {
   DataParallelTimes times;
   const Replicas dense = DenseReplicas(), expert = ExpertReplicas();
-  const auto inner = [&](double bytes) {
-    return DataParallelUs(parameters.dense(), dense.inner, dense.stride, bytes) +
-           DataParallelUs(parameters.expert, expert.inner, expert.stride, bytes);
+  const double of_gradient = plan_.gradient_bytes, of_weight = GatheredBytes(plan_);
+  const double dense_gradients = parameters.dense() * of_gradient, expert_gradients = parameters.expert * of_gradient;
+  // Embeddings, norms and routers stay in 16 bits.
+  const double dense_weights = parameters.linear * of_weight + parameters.other * StreamBytes(plan_);
+  const double expert_weights = parameters.expert * of_weight;
+  const auto inner = [&](double dense_bytes, double expert_bytes) {
+    return DataParallelUs(dense_bytes, dense.inner, dense.stride) +
+           DataParallelUs(expert_bytes, expert.inner, expert.stride);
   };
-  const double weight_bytes = plan_.low_precision_weights ? 1 : kBf16Bytes;
-  const double gather = inner(weight_bytes);
-  const double outer = OuterUs(parameters.dense(), dense, weight_bytes) + OuterUs(parameters.expert, expert, weight_bytes);
+  const double scatter = inner(dense_gradients, expert_gradients), gather = inner(dense_weights, expert_weights);
+  const double outer =
+      OuterUs(dense_gradients, dense_weights, dense) + OuterUs(expert_gradients, expert_weights, expert);
   if (plan_.shard_weights) {
     // Weights are gathered ahead of every forward and backward, gradients reduced after every backward, beside the
     // compute, which they slow down.
-    const double traffic = microbatches_ * (2 * gather + inner(plan_.gradient_bytes)) + outer,
+    const double traffic = microbatches_ * (2 * gather + scatter) + outer,
                  window = microbatches_ * (pace.alone_fwd + pace.alone_bwd);
     const double left = std::max(0.0, traffic - window);
     times.every_pass = true;
@@ -78,7 +94,7 @@ DataParallelTimes Schedule::DataParallel(const RankParameters& parameters, const
     times.reduce_hidden = times.hidden - times.gather_hidden;
     return times;
   }
-  const double reduce = inner(plan_.gradient_bytes) + outer;
+  const double reduce = scatter + outer;
   const auto exposed_of = [&](double us, double window, bool overlapped) {
     const double beside = std::min(us, kBesideCompute * window);
     return overlapped ? std::max(0.0, us - kBesideCompute * window) + k_.data_parallel_exposed * beside : us;

@@ -39,6 +39,22 @@ TEST(OnceAStep, InstancesOfFsdpExchangeGradientsOnceAStep) {
   EXPECT_DOUBLE_EQ(four.Forecast().parts.optimizer, alone.parts.optimizer);
 }
 
+TEST(OnceAStep, GathersWeightsAsTheyTravel) {
+  Case c("llama3-8b", "b200", 64);
+  c.plan.overlap_grad_reduce = c.plan.overlap_param_gather = false;
+  const auto us = [&](GemmPrecision precision) {
+    c.plan.precision = precision;
+    c.plan.low_precision_weights = precision != GemmPrecision::kBf16;
+    return c.Forecast().parts.data_parallel;
+  };
+  const double bf16 = us(GemmPrecision::kBf16), linear = 6.98 / 8.03;  // of the weights
+  EXPECT_DOUBLE_EQ(us(GemmPrecision::kMxfp8), bf16) << "a view in 16 bits";
+  EXPECT_NEAR(us(GemmPrecision::kFp8Tensorwise) / bf16, 1 - linear / 6, 1e-3);
+  EXPECT_NEAR(us(GemmPrecision::kNvfp4) / bf16, 1 - 1.5 * linear / 6, 1e-3);
+  c.plan.shard_weights = c.plan.shard_gradients = true;
+  EXPECT_LT(us(GemmPrecision::kMxfp8), us(GemmPrecision::kBf16)) << "FSDP gathers a byte";
+}
+
 // A single stage has both matrices of the vocabulary.
 TEST(OnceAStep, UpdatesTheEmbeddingAndTheOutputMatrix) {
   Case untied("llama3-8b", "h100", 8), tied = untied;

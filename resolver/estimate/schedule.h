@@ -85,8 +85,8 @@ class Schedule {
   Replicas DenseReplicas() const;
   Replicas ExpertReplicas() const;
   Replicas ReplicasOf(double ranks, double stride) const;
-  double OuterUs(double parameters, const Replicas& replicas, double gathered_bytes) const;
-  double DataParallelUs(double parameters, double ranks, double stride, double bytes_per_parameter) const;
+  double OuterUs(double gradients, double weights, const Replicas& replicas) const;
+  double DataParallelUs(double bytes, double ranks, double stride) const;
   DataParallelTimes DataParallel(const RankParameters& parameters, const RankPace& pace) const;
   RankParameters CountParameters(const RankContents& rank) const;
   double OptimizerUs(const RankParameters& parameters) const;
