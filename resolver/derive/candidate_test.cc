@@ -112,6 +112,24 @@ TEST(StagesOf, SpreadsInterleavedChunksInOrderOfExecution) {
   EXPECT_EQ(stages.chunk(0, 0).layers[0], 3);  // the dense layers come first
 }
 
+// 30 layers and two more places over 2 ranks with 4 virtual stages: the first and the last one give up a layer.
+TEST(StagesOf, EmbeddingAndLossTakeAPlaceOfTheFirstAndTheLastVirtualStage) {
+  const ModelShape shape =
+      *MakeShape(**Catalog::Builtin()->FindModel("llama3-8b"), With({{Knob::num_layers, Value(30)}}));
+  const auto layers = [&](Knob virtual_knob, int size) {
+    const StageLayout stages = StagesOf(shape, With({{Knob::pipeline_model_parallel_size, Value(2)},
+                                                     {Knob::account_for_embedding_in_pipeline_split, Value(true)},
+                                                     {Knob::account_for_loss_in_pipeline_split, Value(true)},
+                                                     {virtual_knob, Value(size)}}));
+    std::vector<int> sizes;
+    for (const ChunkContents& chunk : stages.chunks) sizes.push_back(chunk.Layers());
+    return sizes;
+  };
+  const std::vector<int> wanted = {3, 4, 4, 4, 4, 4, 4, 3};
+  EXPECT_EQ(layers(Knob::virtual_pipeline_model_parallel_size, 4), wanted);
+  EXPECT_EQ(layers(Knob::num_layers_per_virtual_pipeline_stage, 4), wanted);
+}
+
 TEST(StagesOf, TakesAKnownLayoutWithTheSameChunksAlone) {
   const ModelShape shape = ShapeOf("deepseek-v3");
   const Config config = With(

@@ -20,17 +20,19 @@ std::vector<int64_t> EvenCells(int64_t cells, int64_t stages) {
   return sizes;
 }
 
-// Decoder layers of each pipeline rank without a layout string.
-std::vector<int64_t> RankSizes(int64_t layers, int64_t ranks, const Config& config) {
-  // The embedding and the loss may each take the place of one layer.
-  const bool embedding = ranks > 1 && config.Get(K::account_for_embedding_in_pipeline_split).truthy();
-  const bool loss = ranks > 1 && config.Get(K::account_for_loss_in_pipeline_split).truthy();
-  if (embedding || loss) {
-    std::vector<int64_t> cells = EvenCells(layers + (embedding ? 1 : 0) + (loss ? 1 : 0), ranks);
-    if (embedding && cells.front() > 0) --cells.front();
-    if (loss && cells.back() > 0) --cells.back();
-    return cells;
-  }
+// The embedding and the loss may each take the place of one layer.
+struct Ends {
+  int64_t embedding = 0, loss = 0;
+};
+
+Ends EndsThatCount(int64_t ranks, const Config& config) {
+  const auto one = [&](K knob) { return ranks > 1 && config.Get(knob).truthy() ? 1 : 0; };
+  return {one(K::account_for_embedding_in_pipeline_split), one(K::account_for_loss_in_pipeline_split)};
+}
+
+// Decoder layers of each pipeline rank without a layout string, with the places of what counts as one.
+std::vector<int64_t> RankSizes(int64_t layers, int64_t ranks, const Ends& ends, const Config& config) {
+  if (ends.embedding + ends.loss > 0) return EvenCells(layers + ends.embedding + ends.loss, ranks);
   const Value& first = config.Get(K::num_layers_in_first_pipeline_stage);
   const Value& last = config.Get(K::num_layers_in_last_pipeline_stage);
   const bool fix_first = first.is_int() && ranks > 1;
@@ -149,7 +151,8 @@ StageLayout StagesOf(const ModelShape& shape, const Config& config, StageLayout 
                              std::move(known));
     }
   }
-  const std::vector<int64_t> rank_sizes = RankSizes(shape.num_layers, ranks, config);
+  const Ends ends = EndsThatCount(ranks, config);
+  const std::vector<int64_t> rank_sizes = RankSizes(shape.num_layers, ranks, ends, config);
   const int64_t per_virtual = config.Get(K::num_layers_per_virtual_pipeline_stage).integer();
   if (virtual_stages <= 1 && per_virtual > 0) virtual_stages = std::max<int64_t>(1, rank_sizes.front() / per_virtual);
   if (virtual_stages <= 1) virtual_stages = SizeOf(config, K::num_virtual_stages_per_pipeline_rank);
@@ -161,6 +164,9 @@ StageLayout StagesOf(const ModelShape& shape, const Config& config, StageLayout 
     // A size that does not divide is a rule's finding; here the first chunks take the rest.
     for (int64_t size : rank_sizes) sizes.push_back(size / virtual_stages + (j < size % virtual_stages ? 1 : 0));
   }
+  // Upstream divides first: the first and the last virtual stage give up the layer (transformer_block.py:191).
+  sizes.front() = std::max<int64_t>(0, sizes.front() - ends.embedding);
+  sizes.back() = std::max<int64_t>(0, sizes.back() - ends.loss);
   return StagesOfSizes(shape, static_cast<int>(ranks), static_cast<int>(virtual_stages), sizes, std::move(known));
 }
 
