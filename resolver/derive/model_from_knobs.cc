@@ -141,9 +141,10 @@ class Reader {
     if (!*m_.qk_layernorm) m_.qk_layernorm_kind.reset();
     if (const Value& softmax = c_.Get(K::softmax_type); softmax.is_text()) m_.softmax_type = softmax.ToText();
     const Value& window = c_.Get(K::window_size);
-    if (window.is_list() && window.list().size() == 2 && window.list()[0].is_int()) {
-      m_.window_size = std::max<int64_t>(0, window.list()[0].integer()) + 1;
-      m_.window_attn_skip_freq = Size(K::window_attn_skip_freq);
+    // A window of -1 tokens to the left has no limit there.
+    if (window.is_list() && window.list().size() == 2 && window.list()[0].is_int() && window.list()[0].integer() >= 0) {
+      m_.window_size = window.list()[0].integer() + 1;
+      WindowedLayers();
     }
     if (On(K::multi_latent_attention)) {
       m_.attention = "mla";
@@ -165,6 +166,19 @@ class Reader {
     if (name == "gated_delta_net" || name == "gdn") return GatedDelta(/*usual=*/0);
     if (name == "dsa" && On(K::multi_latent_attention)) return SparseIndexer();
     unknown_ = absl::StrCat("experimental_attention_variant=", name, ": this attention is not weighed");
+  }
+
+  // One layer in so many without a window, or a list with one entry a layer, which is true where it has one
+  // (Megatron-Core core/transformer/utils.py:530).
+  void WindowedLayers() {
+    const Value& frequency = c_.Get(K::window_attn_skip_freq);
+    if (!frequency.is_list()) {
+      m_.window_attn_skip_freq = Size(K::window_attn_skip_freq);
+      return;
+    }
+    for (int64_t i = 0; i < std::min(m_.num_layers, kMostLayers); ++i) {
+      m_.window_attn_layers.push_back(Listed(frequency, i) ? 1 : 0);
+    }
   }
 
   // The sizes of the layers that are no softmax attention, and which these are: all but every linear_attention_freq-th,

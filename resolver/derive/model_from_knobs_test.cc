@@ -64,6 +64,37 @@ INSTANTIATE_TEST_SUITE_P(Models, HybridCountsAsTheModel,
                            return name;
                          });
 
+// The windows of the layers of gpt-oss-20b, whose own knobs give every second layer none.
+std::vector<int64_t> WindowsWith(Knob knob, const Value& value) {
+  const auto catalog = Catalog::Builtin();
+  Environment env;
+  env.target = Target::kMegatronBridge;
+  Config config = ConfigOf(**catalog->FindModel("gpt-oss-20b"), env);
+  config.Set(knob, value, Origin::kCaller);
+  const auto read = ModelFromKnobs(config);
+  EXPECT_TRUE(read.ok()) << read.status();
+  const auto shape = MakeShape(*read);
+  EXPECT_TRUE(shape.ok()) << shape.status();
+  std::vector<int64_t> windows;
+  for (const uint8_t kind : shape->layer_kinds) windows.push_back(shape->kinds[kind].window);
+  return windows;
+}
+
+TEST(ModelFromKnobs, ReadsWhichLayersHaveAWindow) {
+  const std::vector<int64_t> by_period = WindowsWith(Knob::window_attn_skip_freq, Value(2));
+  EXPECT_EQ((std::vector<int64_t>{by_period[0], by_period[1], by_period[2]}), (std::vector<int64_t>{128, 0, 128}));
+  Value::List listed(by_period.size(), Value(0));
+  listed[1] = Value(1);
+  std::vector<int64_t> wanted(by_period.size(), 0);
+  wanted[1] = 128;
+  EXPECT_EQ(WindowsWith(Knob::window_attn_skip_freq, Value(listed)), wanted);
+}
+
+TEST(ModelFromKnobs, AWindowWithoutALimitIsNone) {
+  const std::vector<int64_t> windows = WindowsWith(Knob::window_size, Value(Value::List{-1, 0}));
+  EXPECT_EQ(windows, std::vector<int64_t>(windows.size(), 0));
+}
+
 // Beside the parameters, what a forecast asks of a model.
 TEST(ModelFromKnobs, ForecastsAsTheModelWhereItsWordsSayAll) {
   const auto catalog = Catalog::Builtin();

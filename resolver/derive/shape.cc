@@ -44,9 +44,12 @@ LayerKind KindOfLayer(const ModelSpec& m, int64_t i) {
     return kind;
   }
   kind.attention = AttentionKind::kGrouped;
+  if (!m.window_size.has_value()) return kind;
   // Counted from 1, every window_attn_skip_freq-th layer sees the whole sequence.
   const int64_t skip = N(m.window_attn_skip_freq);
-  if (m.window_size.has_value() && (skip == 0 || (last + 1) % skip != 0)) kind.window = *m.window_size;
+  const bool windowed =
+      at < m.window_attn_layers.size() ? m.window_attn_layers[at] != 0 : skip == 0 || (last + 1) % skip != 0;
+  if (windowed) kind.window = *m.window_size;
   return kind;
 }
 

@@ -77,6 +77,7 @@ struct ModelSpec {
   std::optional<int64_t> mfa_q_rank;
   std::optional<int64_t> window_size;
   std::optional<int64_t> window_attn_skip_freq;
+  std::vector<int64_t> window_attn_layers;  // one per layer: 1 with the window; in place of the period
   std::optional<int64_t> attention_chunk_size;
   // Sparse indexers: next to MLA (dsa_), of the block-sparse kind (index_).
   std::optional<int64_t> dsa_indexer_n_heads;
