@@ -172,15 +172,18 @@ void MemoryModel::AddKept(const ChunkContents& chunk, LayerBytes* kept, double* 
 }
 
 MemoryModel::Activity MemoryModel::ActivityOf(int rank) const {
-  std::array<double, kMostVirtualStages> bytes;  // of the first schedule_.vpp chunks
+  // Of schedule_.vpp chunks, of which each stands for several where there are more than the schedule has.
+  std::array<double, kMostVirtualStages> bytes;
   LayerBytes sum;
   double offloaded = 0, backward = 0, loss = 0, embedding = 0, embedding_chunk = 0, layers = 0, before = 0;
   const int chunks = schedule_.vpp;
+  std::fill_n(bytes.begin(), chunks, 0.0);
   const bool full = c_.recompute == RecomputeMode::kFullUniform || c_.recompute == RecomputeMode::kFullBlock;
-  for (int j = 0; j < chunks; ++j) {
+  for (int j = 0; j < c_.vpp; ++j) {
     const ChunkContents& chunk = c_.stages->chunk(rank, j);
     AddKept(chunk, &sum, &offloaded);
-    bytes[static_cast<size_t>(j)] = sum.Kept() - before;
+    const double own = sum.Kept() - before;
+    bytes[static_cast<size_t>(int64_t{j} * chunks / c_.vpp)] += own;
     before = sum.Kept();
     for (int k = 0; k < s_.kind_count; ++k) {
       const auto at = static_cast<size_t>(k);
@@ -198,7 +201,7 @@ MemoryModel::Activity MemoryModel::ActivityOf(int rank) const {
     if (chunk.embedding) {
       // The embedding's weight gradient comes whole and in 16 bits before it is added.
       embedding = c_.adapters.any() ? 0 : StreamBytes(c_) * vocab_ * D(s_.hidden) / c_.tp;
-      embedding_chunk = bytes[static_cast<size_t>(j)];
+      embedding_chunk = own;
     }
   }
   if (c_.ep_overlap) backward *= kBackwardUnderOverlap;

@@ -92,6 +92,21 @@ TEST(Activations, LogitsOfPredictionAreOnTheStageOfTheLoss) {
   EXPECT_EQ(loss(apart, 2), 0);
 }
 
+TEST(Activations, EveryVirtualStageCounts) {
+  ModelShape shape = ShapeOf("llama3-8b");
+  shape.num_layers = 600;
+  shape.layer_kinds.assign(600, 0);
+  const auto kept = [&](int vpp) {
+    const StageLayout stages = Even(shape, 2, vpp);
+    Candidate c = Plan(stages, 2);
+    c.global_batch_size = 2;
+    return MemoryModel(shape, c, {}).Stage(0)[MemoryPart::kAttention];
+  };
+  EXPECT_NEAR(kept(100) / kept(1), 1, 0.02);
+  EXPECT_NEAR(kept(150) / kept(1), 1, 0.02);
+  EXPECT_NEAR(kept(300) / kept(1), 1, 0.02);
+}
+
 // Four instances of 16 ranks: shards of 1/16, and state of 1/16 or, where the instances share it, of 1/64.
 TEST(StaticMemory, FsdpDividesWithinAnInstance) {
   const ModelShape shape = ShapeOf("llama3-8b");

@@ -6,8 +6,9 @@
 
 namespace flightplan {
 
-// More virtual stages than this are judged as if they were so many.
-inline constexpr int kMostVirtualStages = 64;
+// Above any that somebody ran by far: no search goes beyond it, since the pipelines of a deep model are quadratic in
+// its layers, and more than these are judged as if neighbours were one.
+inline constexpr int kMostVirtualStages = 128;
 
 struct Schedule {
   int pp = 1, vpp = 1;  // vpp at most kMostVirtualStages

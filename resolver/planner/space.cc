@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "resolver/base/work.h"
+#include "resolver/derive/schedule.h"
 
 namespace flightplan {
 namespace {
@@ -55,9 +56,6 @@ bool CutInVain(const LayoutQuestion& question, int64_t cp, int64_t micro_batch_s
 
 // Of a combination that is looked at and not legal, in units of base/work.h.
 constexpr size_t kWorkOfSizes = 4;
-
-// Per rank. Above any that somebody ran by far; without it the pipelines of a deep model are quadratic in its layers.
-constexpr int64_t kMostVirtualStages = 128;
 
 // The embedding and the loss may have stages of their own, and prediction layers where the caller asks for as many.
 int64_t MostStages(const ModelShape& shape, const LayoutQuestion& question) {
