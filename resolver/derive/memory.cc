@@ -151,21 +151,24 @@ void MemoryModel::AddKept(const ChunkContents& chunk, LayerBytes* kept, double* 
   double replayed = 0;
   if (c_.recompute == RecomputeMode::kFullUniform) replayed = kAllLayers;
   if (c_.recompute == RecomputeMode::kFullBlock) replayed = c_.recompute_layers;
+  // The last group of a chunk may be a smaller one.
   const double group = c_.recompute == RecomputeMode::kFullUniform ? std::max(1, c_.recompute_layers) : 1;
-  const auto add = [&](int kind, double layers) {
+  const double own = chunk.Layers();
+  const double inputs = own > 0 ? std::ceil(own / group) / own : 1;  // of a layer that is computed again
+  const auto add = [&](int kind, double layers, double kept_inputs) {
     const LayerBytes& one = layers_[static_cast<size_t>(kind)];
     const double gone = full ? std::min(replayed, layers) : 0;
     replayed -= gone;
     const double stay = layers - gone;
-    kept->attention += stay * one.attention + gone * layer_input_ / group;
+    kept->attention += stay * one.attention + gone * layer_input_ * kept_inputs;
     kept->mlp += stay * one.mlp;
     kept->experts += stay * one.experts;
     *offloaded += stay * one.offloaded * c_.offload_fraction;
   };
   for (int k = 0; k < s_.kind_count; ++k) {
     const auto at = static_cast<size_t>(k);
-    if (chunk.layers[at] > 0) add(k, chunk.layers[at]);
-    if (chunk.mtp_depths > 0 && s_.mtp_layers[at] > 0) add(k, D(s_.mtp_layers[at]) * chunk.mtp_depths);
+    if (chunk.layers[at] > 0) add(k, chunk.layers[at], inputs);
+    if (chunk.mtp_depths > 0 && s_.mtp_layers[at] > 0) add(k, D(s_.mtp_layers[at]) * chunk.mtp_depths, 1);
   }
   kept->attention += kStreamsOfMtp * stream_bytes_ * chunk.mtp_depths;
   if (chunk.loss) kept->attention += kStreamsOfFinalNorm * stream_bytes_;

@@ -107,6 +107,21 @@ TEST(Activations, EveryVirtualStageCounts) {
   EXPECT_NEAR(kept(300) / kept(1), 1, 0.02);
 }
 
+TEST(Activations, UniformRecomputeKeepsTheInputOfEveryGroup) {
+  const ModelShape shape = ShapeOf("llama3-8b");  // 32 layers
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 8);
+  c.recompute = RecomputeMode::kFullUniform;
+  const auto kept = [&](int group) {
+    c.recompute_layers = group;
+    return MemoryModel(shape, c, {}).Stage(0)[MemoryPart::kAttention];
+  };
+  const double input = LayerInputBytes(shape, c);
+  EXPECT_NEAR((kept(1) - kept(16)) / input, 30, 1e-6);
+  EXPECT_NEAR((kept(1) - kept(30)) / input, 30, 1e-6) << "two groups, the second of two layers";
+  EXPECT_NEAR((kept(1) - kept(100)) / input, 31, 1e-6);
+}
+
 // Four instances of 16 ranks: shards of 1/16, and state of 1/16 or, where the instances share it, of 1/64.
 TEST(StaticMemory, FsdpDividesWithinAnInstance) {
   const ModelShape shape = ShapeOf("llama3-8b");
