@@ -50,9 +50,7 @@ double StepLowerBoundUs(const ModelWork& work, const Candidate& plan, const GpuR
   if (own > 0) fastest = std::min(fastest, own);
   const double flops = FlopsPerToken(work, static_cast<double>(plan.seq_length)) *
                        static_cast<double>(plan.global_batch_size) * static_cast<double>(plan.seq_length);
-  // Frozen weights have no gradients: a third of the products.
-  const double computed = plan.adapters.any() ? flops * 2 / 3 : flops;
-  const double compute = computed / static_cast<double>(plan.gpus) * fastest;
+  const double compute = flops * ComputedShare(plan) / static_cast<double>(plan.gpus) * fastest;
   const double microbatches = std::max(1.0, MicrobatchesOf(plan));
   return compute * (1 + (plan.pp - 1) / (std::max(1, plan.vpp) * microbatches));
 }

@@ -43,7 +43,7 @@ double PeakUs(const StepModel& model, const Candidate& candidate) {
 double LeastStepUs(const StepModel& model, const Candidate& candidate) {
   if (candidate.gpus <= 0) return 0;
   const double tokens = static_cast<double>(candidate.global_batch_size) * static_cast<double>(candidate.seq_length);
-  return FlopsPerToken(WorkOf(model.shape()), 0) * tokens * PeakUs(model, candidate) /
+  return FlopsPerToken(WorkOf(model.shape()), 0) * ComputedShare(candidate) * tokens * PeakUs(model, candidate) /
          static_cast<double>(candidate.gpus);
 }
 

@@ -109,6 +109,18 @@ TEST(Throughput, TheFiguresAgreeWithEachOtherAndWithTheStep) {
   EXPECT_LT(t.mfu, 1);
 }
 
+TEST(LeastStep, FrozenWeightsHaveNoGradients) {
+  const Job job;
+  const auto model = StepModel::Make(job.intent, *MakeShape(job.intent.model, job.config));
+  Candidate plan;
+  plan.gpus = 64;
+  plan.global_batch_size = 512;
+  plan.seq_length = 8192;
+  const double whole = LeastStepUs(*model, plan);
+  plan.adapters.rank = 16;
+  EXPECT_NEAR(LeastStepUs(*model, plan) / whole, 2.0 / 3, 1e-9);
+}
+
 TEST(Throughput, ThePathsAddUpToTheCommunicationWall) {
   StepForecast forecast;
   StepOutlook outlook;
