@@ -288,6 +288,16 @@ class Layer {
     return ((adapters.dropout ? unit_ + 1 : unit_) * width + unit_ * adapters.expert_rank) * rows;
   }
 
+  // The tokens of all ranks of TP and EP: probabilities and map as they route, kept; hidden states in a buffer that all
+  // layers share, and their gradients (Megatron-LM core/transformer/moe/token_dispatcher.py:275).
+  void Gathered(double latent, bool dropped, Piece* piece) const {
+    if (c_.ep <= 1 && c_.etp <= 1) return;
+    const double tokens = split_ * c_.ep * c_.etp;
+    constexpr double kProbabilityAndMap = 5;
+    Keep(kProbabilityAndMap * D(s_.experts) * tokens, dropped, piece);
+    piece->backward += 2 * unit_ * latent * tokens;
+  }
+
   Piece Experts(Piece* shared) const {
     Piece piece;
     const bool all = Drops(kDropMoe);
@@ -323,6 +333,7 @@ class Layer {
     if (Offloads(kOffloadMoeAct) && !computed) piece.offloaded += first;
     Keep(ExpertInputBytes(kAdaptFc2, width, rows), computed || Drops(kDropMoeAct), &piece);
     piece.backward += unit_ * ((s_.gated ? 3 : 2) * width + 2 * latent) * rows;
+    if (c_.dispatcher == Dispatcher::kAllGather) Gathered(latent, all, &piece);
     return piece;
   }
 

@@ -172,6 +172,19 @@ TEST(LayerBytes, MoeLayersAndWhatRecomputeDrops) {
   EXPECT_NEAR(mib(), 172, 1);
 }
 
+TEST(LayerBytes, AnAllGatherHasTheTokensOfAllRanks) {
+  const ModelShape shape = ShapeOf("qwen3-30b-a3b");
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 8);
+  c.ep = 8;
+  const LayerBytes all_to_all = BytesOfLayer(shape, c, shape.kinds[0]);
+  c.dispatcher = Dispatcher::kAllGather;
+  const LayerBytes gathered = BytesOfLayer(shape, c, shape.kinds[0]);
+  const double tokens = 8 * 4096;
+  EXPECT_NEAR(gathered.backward - all_to_all.backward, 2 * 2 * 2048 * tokens, 1);
+  EXPECT_NEAR(gathered.Kept() - all_to_all.Kept(), 5 * 128 * tokens, 1);
+}
+
 TEST(LayerBytes, WhatIsDroppedIsLiveAgainInBackward) {
   const ModelShape shape = ShapeOf("qwen3-30b-a3b");
   const StageLayout stages = Even(shape, 1);
