@@ -114,6 +114,7 @@ void ReadOptimizer(const Config& config, Candidate* c) {
     c->shard_weights = strategy == "optim_grads_params";
     c->shard_gradients = c->shard_weights || strategy == "optim_grads";
     c->distributed_optimizer = c->distributed_optimizer || c->shard_gradients || strategy == "optim";
+    c->whole_vocabulary = c->shard_weights;
     c->outer_shards_state = config.Get(K::outer_dp_sharding_strategy).text() == "optim";
   }
   if (on(K::use_torch_fsdp2)) c->shard_weights = c->shard_gradients = c->distributed_optimizer = true;

@@ -115,6 +115,7 @@ struct Candidate {
   bool distributed_optimizer = false;
   bool shard_gradients = false;     // FSDP: over the data-parallel group
   bool shard_weights = false;       // FSDP: gathered one layer at a time
+  bool whole_vocabulary = false;    // Megatron-FSDP: what is no layer stays gathered to the end of a step
   int32_t optimizer_instances = 1;  // groups of replicas that each hold the whole state, or FSDP's shards
   bool outer_shards_state = false;  // FSDP: the optimizer's state is divided over those groups too
   float optimizer_offload = 0;      // fraction of the optimizer state on the host

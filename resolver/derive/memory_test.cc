@@ -122,6 +122,22 @@ TEST(Activations, UniformRecomputeKeepsTheInputOfEveryGroup) {
   EXPECT_NEAR((kept(1) - kept(100)) / input, 31, 1e-6);
 }
 
+// Both matrices of the vocabulary whole in 16 bits, and the gradient of one.
+TEST(StaticMemory, MegatronFsdpLeavesWhatIsNoLayerGathered) {
+  ModelShape shape = ShapeOf("llama3-8b");
+  shape.vocab *= 8;  // larger than two layers
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 64);
+  c.shard_weights = c.shard_gradients = true;
+  const StageBytes units = MemoryModel(shape, c, {}).Stage(0);
+  c.whole_vocabulary = true;
+  const StageBytes whole = MemoryModel(shape, c, {}).Stage(0);
+  const double matrix = static_cast<double>(shape.embedding());
+  const double layers = 2 * static_cast<double>(shape.kinds[0].parameters.total());
+  EXPECT_NEAR(whole[MemoryPart::kParameters] - units[MemoryPart::kParameters], 2 * 2 * matrix * 63 / 64, 1);
+  EXPECT_NEAR(whole[MemoryPart::kGradients] - units[MemoryPart::kGradients], 4 * (matrix - layers), 1);
+}
+
 // Four instances of 16 ranks: shards of 1/16, and state of 1/16 or, where the instances share it, of 1/64.
 TEST(StaticMemory, FsdpDividesWithinAnInstance) {
   const ModelShape shape = ShapeOf("llama3-8b");

@@ -81,9 +81,14 @@ void MemoryModel::AddStatic(const Parameters& p, StageBytes* bytes) const {
   (*bytes)[MemoryPart::kParameters] = (p.linear * linear + (p.other + p.adapters.dense) * weight) / weights_dense +
                                       (p.expert * linear + p.adapters.expert * weight) / weights_expert;
   if (c_.shard_weights) (*bytes)[MemoryPart::kParameters] += kGatheredLayers * linear * p.widest;
+  // Its units are layers; the modules beside them are gathered for the first forward and released with the step
+  // (megatron_fsdp/megatron_fsdp.py:1074).
+  const double whole = c_.whole_vocabulary ? p.vocabulary : 0;
+  (*bytes)[MemoryPart::kParameters] += weight * whole * (1 - 1 / weights_dense);
   (*bytes)[MemoryPart::kGradients] = c_.gradient_bytes * (dense / grads_dense + expert / grads_expert);
   if (c_.shard_gradients && !c_.adapters.any()) {
-    (*bytes)[MemoryPart::kGradients] += kGatheredLayers * c_.gradient_bytes * p.widest;
+    const double matrix = std::min(whole, vocab_ * D(s_.hidden) / c_.tp);
+    (*bytes)[MemoryPart::kGradients] += c_.gradient_bytes * std::max(kGatheredLayers * p.widest, matrix);
   }
   // Offloading takes the moments; the main parameters go with them only where the optimizer keeps those itself.
   const double on_gpu = 1 - c_.optimizer_offload;

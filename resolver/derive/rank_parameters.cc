@@ -24,7 +24,7 @@ int Vocabularies(const ModelShape& shape, const RankContents& rank) {
 }  // namespace
 
 RankParameters ParametersOf(const PartParameters& part, const Candidate& candidate) {
-  return {D(part.split) / candidate.tp, D(part.replicated), D(part.expert) / (D(candidate.ep) * candidate.etp)};
+  return {D(part.split) / candidate.tp, D(part.replicated), D(part.expert) / (D(candidate.ep) * candidate.etp), 0};
 }
 
 RankParameters ParametersOf(const ModelShape& shape, const Candidate& candidate, const RankContents& rank) {
@@ -41,7 +41,8 @@ RankParameters ParametersOf(const ModelShape& shape, const Candidate& candidate,
   if (rank.mtp_depths > 0) add(shape.mtp_depth, DepthsHeld(shape, rank));
   if (rank.embeddings > 0) sum.other += D(shape.positions);
   if (rank.losses > 0) sum.other += D(shape.head.split + shape.head.replicated);
-  sum.other += Vocabularies(shape, rank) * D(shape.PaddedVocab(candidate.tp)) * D(shape.hidden) / candidate.tp;
+  sum.vocabulary = Vocabularies(shape, rank) * D(shape.PaddedVocab(candidate.tp)) * D(shape.hidden) / candidate.tp;
+  sum.other += sum.vocabulary;
   return sum;
 }
 

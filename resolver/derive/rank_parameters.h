@@ -14,6 +14,7 @@ struct RankParameters {
   double linear = 0;  // of dense linear layers: what low precision quantizes
   double other = 0;   // norms, routers, embeddings, the output matrix
   double expert = 0;
+  double vocabulary = 0;  // of `other`, the embedding and the output matrix
   double dense() const { return linear + other; }
 };
 
