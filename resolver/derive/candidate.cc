@@ -354,8 +354,8 @@ Value OffloadTensorsOf(unsigned bits) {
 }
 
 double Candidate::BusiestRows(double routed) const {
-  if (drop_pad) return capacity_factor;
-  return capacity_factor > 0 ? std::min<double>(routed, capacity_factor) : routed;
+  if (capacity_factor <= 0) return routed;
+  return drop_pad ? capacity_factor : std::min<double>(routed, capacity_factor);
 }
 
 int64_t Candidate::DataParallel() const { return std::max<int64_t>(1, gpus / (int64_t{tp} * pp * cp)); }
