@@ -61,7 +61,7 @@ ExchangeWork ExchangeOf(const Candidate& plan, const GpuRates& rates, double tok
   ExchangeWork work;
   const double row = width * kBf16Bytes, ep = plan.ep, q = plan.etp;
   // Rows that leave this rank: padded to the capacity before they are sent.
-  const double sent = tokens * mlp.topk * (plan.drop_pad ? plan.capacity_factor : 1);
+  const double sent = tokens * mlp.topk * (plan.drop_pad ? plan.BusiestRows(1) : 1);
   // Permute writes one row per (token, expert), unpermute reads them back.
   work.permute_bytes = work.unpermute_bytes = row * (tokens + sent);
   work.permutes_before = plan.dispatcher == Dispatcher::kAllToAll || plan.dispatcher == Dispatcher::kAllGather;

@@ -242,7 +242,9 @@ void ReadExecution(const Json& row, Candidate* plan) {
 void ReadKernels(const Json& extra, Candidate* plan) {
   const bool natural = absl::StrContains(JsonText(extra, "note"), "natural");
   plan->drop_pad = JsonText(extra, "note") == "tokendrop";
-  plan->imbalance = JsonFlag(extra, "force_load_balancing", !natural) ? 1.0F : 1.25F;
+  if (plan->drop_pad) plan->capacity_factor = 1;  // of apply_moe_token_drop
+  plan->imbalance =
+      static_cast<float>(plan->BusiestRows(JsonFlag(extra, "force_load_balancing", !natural) ? 1.0 : 1.25));
   plan->permute_fusion = JsonFlag(extra, "moe_permute_fusion", true);
   plan->router_fusion = JsonFlag(extra, "moe_router_fusion", true);
   plan->fused_grouped_mlp = JsonFlag(extra, "use_te_op_fuser");
