@@ -231,6 +231,7 @@ std::optional<TracedText> ShellScanner::OutputOf(size_t start) {
   const size_t begin = start + 2, end = at_ - 1;
   if (absl::StrContains(text, "<<")) return CopiedDocument(begin, end);
   if (!absl::StartsWith(text.substr(2), "IFS=")) return PrintedBetween(begin, end);
+  if (state_.every_branch()) return std::nullopt;  // the list may have more items, or less
   ShellState::Saved outside = state_.Save("IFS");
   ShellScanner inner(&script_, &state_, begin);
   inner.depth_ = depth_ + 1;

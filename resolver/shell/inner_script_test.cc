@@ -37,6 +37,10 @@ TEST(PrintedList, IsKnown) {
   EXPECT_EQ(Launched("A=()\nfor ((i=0; i<3; i++)); do A+=($((i > 0))); done\n"
                      "printf -v F \"[%s]\" \"$(IFS=', '; echo \"${A[*]}\")\"\npython x.py --freq \"$F\" ${A[*]}\n"),
             "--freq [0,1,1] 0 1 1");
+  // Where no branch that is taken launches anything, each of them is read, and each loop once.
+  EXPECT_EQ(Launched("X=stop\nif [ $X = go ]; then\nA=()\nfor ((i=0; i<3; i++)); do A+=(1); done\n"
+                     "printf -v F \"[%s]\" \"$(IFS=', '; echo \"${A[*]}\")\"\npython x.py --freq \"$F\"\nfi\n"),
+            "--freq ?[$(IFS=', '; echo \"${A[*]}\")]");
   EXPECT_EQ(Launched("printf -v N %02d 5\npython x.py --n $N\n"), "--n ?$N");
   EXPECT_EQ(Launched("printf -v N '%s-%d' a 5\npython x.py --n $N\n"), "--n a-5");
   EXPECT_EQ(Launched("python x.py --n $(IFS=,; date)\n"), "--n ?$(IFS=,; date)");

@@ -43,7 +43,9 @@ class Reader {
         state_(given, &out->findings),
         interpreter_(
             &state_, [this](const ShellCommand& command) { Follow(command); },
-            [this](const std::string& name) { return Sourced(name); }, every_branch) {}
+            [this](const std::string& name) { return Sourced(name); }, every_branch) {
+    state_.set_every_branch(every_branch);
+  }
 
   void Read(const TracedText& script) { interpreter_.Run(script); }
 

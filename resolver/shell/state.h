@@ -166,6 +166,10 @@ class ShellState {
   // unknown instead of changing.
   void set_doubtful(bool doubtful) { doubtful_ = doubtful; }
 
+  // Conditions are not judged: each branch is read, and each loop once.
+  void set_every_branch(bool every) { every_branch_ = every; }
+  bool every_branch() const { return every_branch_; }
+
   // In a condition, a variable that is set nowhere counts as empty, as in a run in just this environment. What rested
   // on that since the last call is told, and noted.
   void set_assume_unset(bool assume) { assume_unset_ = assume; }
@@ -201,7 +205,8 @@ class ShellState {
   absl::flat_hash_set<std::string> left_outside_;
   size_t expanded_ = 0;
   bool export_all_ = false, elsewhere_ = false;
-  bool limit_noted_ = false, exports_noted_ = false, doubtful_ = false, assume_unset_ = false, assumption_ = false;
+  bool limit_noted_ = false, exports_noted_ = false, doubtful_ = false, assume_unset_ = false, assumption_ = false,
+       every_branch_ = false;
 };
 
 // While it lives, what is set nowhere counts as empty.
