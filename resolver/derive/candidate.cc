@@ -67,7 +67,7 @@ GemmPrecision PrecisionOf(const Config& config) {
   return config.Get(K::fp16).truthy() ? GemmPrecision::kFp16 : GemmPrecision::kFp32;
 }
 
-void ReadOptimizer(const Config& config, Candidate* c) {
+void ReadOptimizer(const Config& config, const Environment& env, Candidate* c) {
   const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
   c->distributed_optimizer = on(K::use_distributed_optimizer);
   c->optimizer_instances = Size(config, K::num_distributed_optimizer_instances);
@@ -79,7 +79,8 @@ void ReadOptimizer(const Config& config, Candidate* c) {
   const Value& recipe = config.Get(K::mixed_precision_grad_reduce_in_fp32);
   const bool said = (reduce != Origin::kAbsent && reduce != Origin::kDefault) || (recipe.is_bool() && !recipe.truthy());
   const bool in_fp32 = on(K::grad_reduce_in_fp32) || on(K::accumulate_allreduce_grads_in_fp32);
-  const bool reduced = on(K::grad_reduce_in_bf16) || (!in_fp32 && (said || (fp16 && !recipe.truthy())));
+  const bool by_default = fp16 && StackOf(env).command_line && !recipe.truthy();
+  const bool reduced = on(K::grad_reduce_in_bf16) || (!in_fp32 && (said || by_default));
   c->gradient_bytes = reduced && c->precision != GemmPrecision::kFp32 ? 2 : 4;
   c->precision_aware = on(K::use_precision_aware_optimizer);
   if (c->precision_aware) {
@@ -311,7 +312,7 @@ Candidate ReadCandidate(const Config& config, const Environment& env, const Mode
     c.low_precision_weights = c.precision == GemmPrecision::kNvfp4 ? on(K::fp4_param) || on(K::fp4_param_gather)
                                                                    : on(K::fp8_param) || on(K::fp8_param_gather);
   }
-  ReadOptimizer(config, &c);
+  ReadOptimizer(config, env, &c);
   ReadRecompute(config, &c);
   ReadOffload(config, &c);
   if (shape.is_moe()) ReadExperts(config, shape, &c);
