@@ -45,7 +45,7 @@ def _mask(message: Any) -> None:
     for field, value in message.ListFields():
         entry = field.message_type
         if entry is not None and entry.GetOptions().map_entry:
-            for name in value:
+            for name in list(value):  # which is written to
                 if entry.fields_by_name["value"].type != field.TYPE_STRING:
                     break
                 value[name] = _MASKED if _SECRET.search(str(name)) else _mask_text(value[name])
