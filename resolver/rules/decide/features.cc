@@ -67,6 +67,8 @@ void ExtractCandidate(const NormalizedIntent& intent, const std::optional<ModelS
   // What is decided after recompute is not looked at where the caller gives it either: else a decision, given back as
   // the caller's word, would ask for other recompute than it was made with.
   c.ep_overlap = c.delay_wgrad = false;
+  // The class's default, which the decision on the dispatcher does not leave.
+  if (config.origin(K::moe_token_dispatcher_type) != Origin::kCaller) c.dispatcher = Dispatcher::kAllToAll;
   const bool uneven = f->moe && !f->benchmark && f->ep >= kUnevenExpertRanks;
   c.imbalance = static_cast<float>(c.BusiestRows(uneven ? kTrainingImbalance : 1));
   c.loss = LossKind::kTeFused;  // what the fusions choose, unless somebody objects
