@@ -321,8 +321,8 @@ TEST(NextStep, ToFp8KeepsGraphsOffWhereTheyWouldTakeTheRoom) {
 
 // What evidence left out and the forecast took, for want of memory, would be left out again where FP8 makes room.
 TEST(NextStep, ToFp8KeepsTheOverlapThatTheForecastChose) {
-  v1::ResolveConfigRequest request = Training("glm-4.5", "b300-sxm", 128, 4096, 512);
-  SetSizes({.tp = 2, .pp = 1, .ep = 32}, &request);
+  v1::ResolveConfigRequest request = Training("glm-4.5-air", "b300-sxm", 64, 4096, 512);
+  SetSizes({.tp = 1, .pp = 1, .ep = 16}, &request);
   request.mutable_layout()->set_micro_batch_size(2);
   const v1::ResolveConfigResponse before = Resolved(request);
   const v1::Finding* const next = FindFinding(before.findings(), "decide.next-step-precision");

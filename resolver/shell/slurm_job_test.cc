@@ -35,8 +35,8 @@ TEST(ReadSbatchLines, CountsGpusAsSlurmDoes) {
       {"echo go\n#SBATCH --nodes=2 --gpus-per-node=8\n", std::nullopt, std::nullopt, ""},  // sbatch stops there too
       {"# SBATCH --nodes=2\n##SBATCH --gpus=4\n", std::nullopt, std::nullopt, ""},
       {"#SBATCH --constraint=h200 --gpus=8 -N1\n", 8, 8, "h200"},
-      {"#SBATCH -N 1048576 --ntasks-per-node=1048576 --gpus-per-task=a:1048576,b:1048576,c:1048576,d:1048576,e:1048576,"
-       "f:1048576,g:1048576,h:1048576\n",
+      {"#SBATCH -N 1048576 --ntasks-per-node=1048576 --gpus-per-task=1048576,1048576,1048576,1048576,1048576,"
+       "1048576,1048576,1048576\n",
        std::numeric_limits<int64_t>::max(), std::nullopt, ""},
   };
   for (const Case& c : cases) {

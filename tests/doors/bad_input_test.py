@@ -62,7 +62,7 @@ def hostile(owned):
     return (f"#!/bin/bash\n#SBATCH --nodes=$({touch})\n#SBATCH --job-name=`{touch}`\n{touch}\n$({touch})\n`{touch}`\n"
             f"eval '{touch}'\nbash -c \"{touch}\"\nsource <({touch})\ntrap '{touch}' EXIT\nA=$({touch})\nB=${{X:-$({touch})}}\n"
             f"C=$((`{touch}; echo 1`))\ncat <<END\n$({touch})\nEND\ntest -e x && {touch} || {touch}; {touch} &\n"
-            f"torchrun --nnodes $({touch}) --nproc-per-node 8 pretrain_gpt.py {FLAGS} --save \"$({touch})\" "
+            f"torchrun --nnodes $({touch}) --nproc-per-node 8 pretrain_gpt.py {FLAGS} --save \"$({touch})\" --save-interval 10 "
             f"--load '; {touch}' --tensor-model-parallel-size ${{A:-`{touch}`}} | tee >({touch})\n")
 
 
