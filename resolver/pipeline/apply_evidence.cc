@@ -145,12 +145,12 @@ void LeaveOutOtherSizes(NormalizedIntent* intent, std::vector<Finding>* findings
   if (profile.step_time_us.has_value()) {
     figures.push_back(
         absl::StrFormat("profile.step_time_us (--profile-step-ms) is %.4g ms", *profile.step_time_us / 1000));
-    finding.observed.emplace_back("profile.step_time_us", Value(*profile.step_time_us));
+    finding.observed.push_back({"profile.step_time_us", Value(*profile.step_time_us)});
   }
   if (const double peak = MeasuredPeak(*intent); peak > 0) {
     figures.push_back(
         absl::StrFormat("profile.memory_high_water_bytes (--profile-memory-gib) is %.3g GiB", peak / kGib));
-    finding.observed.emplace_back("profile.memory_high_water_bytes", Value(*profile.memory_high_water_bytes));
+    finding.observed.push_back({"profile.memory_high_water_bytes", Value(*profile.memory_high_water_bytes)});
   }
   if (figures.empty()) return;
   profile.step_time_us.reset();
