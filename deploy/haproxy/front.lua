@@ -50,7 +50,7 @@ end
 
 -- Calls that the server has not answered.
 local function in_hand()
-  return tonumber(core.proxies.flightplan:get_stats().scur) + tonumber(core.proxies.large:get_stats().scur)
+  return tonumber(core.proxies.server:get_stats().scur) + tonumber(core.proxies.large:get_stats().scur)
 end
 
 core.register_task(function()
