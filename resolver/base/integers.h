@@ -38,6 +38,15 @@ constexpr int64_t LargestDivisorUpTo(int64_t value, int64_t limit) {
   return 1;
 }
 
+// The smallest divisor of value that is at least `from`; 0 when there is none, or none is found among 65,536 numbers.
+constexpr int64_t SmallestDivisorFrom(int64_t value, int64_t from) {
+  constexpr int64_t kMostTried = 1 << 16;
+  for (int64_t d = from; d > 0 && d <= value && d - from < kMostTried; ++d) {
+    if (Divisible(value, d)) return d;
+  }
+  return 0;
+}
+
 // The product, or nothing when it does not fit 64 bits.
 std::optional<int64_t> Product(std::initializer_list<int64_t> factors);
 // The smallest multiple of `unit` that is at least `number`, and positive; nothing when it does not fit 64 bits or

@@ -126,13 +126,13 @@ std::vector<Value> ValuesToTry(Knob knob, const Value& now, const Value& usual) 
 
 // The knobs that the area's errors look at or would have changed; the finding's own first.
 std::vector<Candidate> KnobsToTry(const Config& config, const Environment& env, const RunResult& run,
-                                  const Finding& finding) {
+                                  const Finding& finding, const std::set<Knob>& kept) {
   const Config& usual = DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
   std::vector<Candidate> knobs;
   const auto add = [&](Knob knob) {
     const bool known = std::any_of(knobs.begin(), knobs.end(), [knob](const Candidate& c) { return c.knob == knob; });
     const bool ours = Row(knob).knob_class == KnobClass::kExecution && Row(knob).section != Section::kLaunch &&
-                      config.origin(knob) != Origin::kAbsent;
+                      config.origin(knob) != Origin::kAbsent && kept.count(knob) == 0;
     if (!known && ours && knobs.size() < kMaxSearchedKnobs)
       knobs.push_back({knob, ValuesToTry(knob, config.Get(knob), usual.Get(knob))});
   };
@@ -174,6 +174,12 @@ bool WouldChangeConvergence(const Patch& patch, const Config& config) {
   });
 }
 
+bool Sets(const Patch& patch, const std::set<Knob>& knobs) {
+  return std::any_of(patch.begin(), patch.end(), [&](const Assignment& assignment) {
+    return assignment.env_var.empty() && knobs.count(assignment.knob) > 0;
+  });
+}
+
 // `*next` is the first of the finding's fixes that may be taken. A finding that came back because a later repair undid
 // its fix gets the one after it, and no search.
 std::optional<RepairStep> StepFor(const Finding& finding, const Config& config, const Environment& env,
@@ -184,12 +190,12 @@ std::optional<RepairStep> StepFor(const Finding& finding, const Config& config, 
   for (size_t i = *next; i < finding.fixes.size(); ++i) {
     const Patch& fix = finding.fixes[i];
     if (WouldChangeConvergence(fix, config) && !options.allow_convergence) continue;
-    if (!trial.Removes(fix)) continue;
+    if (Sets(fix, options.kept) || !trial.Removes(fix)) continue;
     *next = i + 1;
     return RepairStep{finding.rule_id, fix, false};
   }
   if (came_back) return std::nullopt;
-  const std::vector<Candidate> knobs = KnobsToTry(config, env, run, finding);
+  const std::vector<Candidate> knobs = KnobsToTry(config, env, run, finding, options.kept);
   for (size_t size = 1; size <= 3; ++size) {
     Patch patch;
     if (!Search(knobs, 0, size, &trial, &patch)) continue;

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "resolver/engine/engine.h"
+#include "resolver/plan/knob.h"
 
 namespace flightplan {
 
@@ -16,6 +18,8 @@ struct RepairOptions {
   bool allow_convergence = false;
   // Which errors are to be removed; empty: all of them.
   std::function<bool(const Finding&)> counts = nullptr;
+  // These stay as they are.
+  std::set<Knob> kept;
 };
 
 struct RepairStep {

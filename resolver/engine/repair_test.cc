@@ -98,6 +98,26 @@ TEST(FindRepair, TakesBackWhatALaterStepMadeUnnecessary) {
   }
 }
 
+// The layout says four stages. What may not be changed is not, and the other knob that the rule names gives way.
+TEST(FindRepair, FitsTheRanksToTheLayoutOrTheLayoutToTheRanks) {
+  Environment env = Core();
+  Config config = Small(env);
+  config.Set(K::num_layers, Value(13), Origin::kCaller);
+  config.Set(K::pipeline_dtype, Value("bf16"), Origin::kCaller);
+  config.Set(K::pipeline_model_parallel_size, Value(3), Origin::kCaller);
+  config.Set(K::pipeline_model_parallel_layout, Value("Ettt|tttt|tttt|ttL"), Origin::kCaller);
+  const Repair repair = FindRepair(config, env);
+  EXPECT_TRUE(repair.left.empty()) << repair.left[0].rule_id;
+  EXPECT_EQ(repair.patch, (Patch{{K::pipeline_model_parallel_size, "", Value(4)}}));
+  RepairOptions options;
+  options.kept = {K::pipeline_model_parallel_size};
+  const Repair kept = FindRepair(config, env, options);
+  EXPECT_TRUE(kept.left.empty()) << kept.left[0].rule_id;
+  EXPECT_TRUE(std::none_of(kept.patch.begin(), kept.patch.end(),
+                           [](const Assignment& a) { return a.knob == K::pipeline_model_parallel_size; }));
+  EXPECT_FALSE(kept.patch.empty());
+}
+
 // What rests on a layout that is not written counts for nothing until the repair writes one.
 TEST(FindRepair, KeepsWhatItsOwnWordsNeed) {
   Environment env = Core();

@@ -22,8 +22,6 @@
 namespace flightplan {
 namespace {
 
-using Rules = std::set<absl::string_view>;
-
 Patch EditKnobs(const Patch& patch, std::vector<std::pair<Knob, Value>>* knobs) {
   Patch unwritten;
   for (const Assignment& assignment : patch) {
@@ -226,8 +224,9 @@ absl::StatusOr<std::vector<RepairStep>> MendLines(JudgeQuestion* question, ReadC
   return steps;
 }
 
-// The question becomes the one about what was repaired. Steps for a rule of `left_alone` are not taken.
-absl::StatusOr<RepairedConfig> RepairOnce(const ReadConfig& written, const Rules& left_alone, JudgeQuestion* question) {
+// The question becomes the one about what was repaired. The knobs of `kept` stay as they are.
+absl::StatusOr<RepairedConfig> RepairOnce(const ReadConfig& written, const std::set<Knob>& kept,
+                                          JudgeQuestion* question) {
   JudgeQuestion& repaired = *question;
   // Nothing was judged, so nothing is repaired: reading the text again would cost what it has cost. A repair reads what
   // it edits at least twice, and where that is more than is left the answer is worth more without one than none.
@@ -241,9 +240,9 @@ absl::StatusOr<RepairedConfig> RepairOnce(const ReadConfig& written, const Rules
   RepairOptions options{repaired.repair_convergence};
   // What rests on values that stand elsewhere is no fault of the text.
   options.counts = [&](const Finding& finding) {
-    if (left_alone.count(finding.rule_id) > 0) return false;
     return StandingOf(finding, written.env, written.reading.knowledge) == Standing::kFull;
   };
+  options.kept = kept;
   Repair found = FindRepair(written.config, written.env, options);
   if (repaired.input.form != ConfigInput::Form::kKnobs) {
     repaired.input.format = written.reading.format;  // the repair must not change how it is read
@@ -270,22 +269,23 @@ absl::StatusOr<RepairedConfig> RepairOnce(const ReadConfig& written, const Rules
   return out;
 }
 
-constexpr size_t kMostLeftAlone = 4;
+constexpr size_t kMostKept = 4;
 
-// The rules whose steps set what decides the memory that the repaired launch lacks.
-Rules StepsThatTakeRoom(const RepairedConfig& repaired) {
-  Rules rules;
+// What the steps set of what decides the memory that the repaired launch lacks.
+std::set<Knob> KnobsThatTakeRoom(const RepairedConfig& repaired) {
+  std::set<Knob> knobs;
   const Finding* const lack = LackOfMemory(repaired.judged, false);
-  if (lack == nullptr || lack->severity != Severity::kError) return rules;
+  if (lack == nullptr || lack->severity != Severity::kError) return knobs;
+  const auto decides = [&](Knob knob) {
+    return std::any_of(lack->observed.begin(), lack->observed.end(),
+                       [knob](const Observed& seen) { return seen.name == Name(knob); });
+  };
   for (const RepairStep& step : repaired.steps) {
-    const bool decides = std::any_of(step.patch.begin(), step.patch.end(), [&](const Assignment& assignment) {
-      return assignment.env_var.empty() &&
-             std::any_of(lack->observed.begin(), lack->observed.end(),
-                         [&](const Observed& seen) { return seen.name == Name(assignment.knob); });
-    });
-    if (decides) rules.insert(step.rule_id);
+    for (const Assignment& assignment : step.patch) {
+      if (assignment.env_var.empty() && decides(assignment.knob)) knobs.insert(assignment.knob);
+    }
   }
-  return rules;
+  return knobs;
 }
 
 // A layout that the GPUs have no room for is no repair: the launch is left as it was in that, and its fault told.
@@ -294,14 +294,14 @@ absl::StatusOr<RepairedConfig> RepairLaunch(const ReadConfig& written, JudgeQues
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<RepairStep> steps, MendLines(question, &mended));
   const JudgeQuestion asked = *question;
   FLIGHTPLAN_ASSIGN_OR_RETURN(RepairedConfig out, RepairOnce(mended, {}, question));
-  Rules taking;
-  for (Rules more = StepsThatTakeRoom(out); !more.empty(); more = StepsThatTakeRoom(out)) {
+  std::set<Knob> kept;
+  for (std::set<Knob> more = KnobsThatTakeRoom(out); !more.empty(); more = KnobsThatTakeRoom(out)) {
     // It lacked memory before, or one fault's rules take turns.
-    const bool lacked = taking.empty() && LackOfMemory(Judge(mended), false) != nullptr;
-    if (lacked || taking.size() >= kMostLeftAlone) break;
-    taking.merge(more);
+    const bool lacked = kept.empty() && LackOfMemory(Judge(mended), false) != nullptr;
+    if (lacked || kept.size() >= kMostKept) break;
+    kept.merge(more);
     *question = asked;
-    FLIGHTPLAN_ASSIGN_OR_RETURN(out, RepairOnce(mended, taking, question));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(out, RepairOnce(mended, kept, question));
   }
   out.steps.insert(out.steps.begin(), std::make_move_iterator(steps.begin()), std::make_move_iterator(steps.end()));
   return out;

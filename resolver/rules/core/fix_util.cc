@@ -12,6 +12,9 @@
 namespace flightplan {
 namespace {
 
+// Any size that is read; the next number is one, too.
+constexpr int64_t kMostRanks = int64_t{1} << 40;
+
 using K = Knob;
 using F = const Facts&;
 
@@ -177,6 +180,40 @@ std::vector<Patch> SpreadLayers(F f, int64_t stages) {
     patches.push_back({Assign(K::account_for_loss_in_pipeline_split, true)});
   }
   patches.push_back(std::move(layout));
+  return patches;
+}
+
+Patch WithoutLayout(F f) {
+  Patch patch = {Assign(K::pipeline_model_parallel_layout, Value())};
+  for (const K count : {K::num_layers_in_first_pipeline_stage, K::num_layers_in_last_pipeline_stage}) {
+    if (f.set(count)) patch.push_back(Assign(count, Value()));
+  }
+  for (const K flag : {K::account_for_embedding_in_pipeline_split, K::account_for_loss_in_pipeline_split}) {
+    if (f.on(flag)) patch.push_back(Assign(flag, false));
+  }
+  return patch;
+}
+
+Patch EvenRanks(F f) {
+  const int64_t pp = f.num(K::pipeline_model_parallel_size);
+  const int64_t layers = f.num(f.set(K::num_layers) ? K::num_layers : K::decoder_num_layers);
+  const int64_t even = LargestDivisorUpTo(layers, pp);
+  Patch patch = WithoutLayout(f);
+  if (even != pp) patch.push_back(Assign(K::pipeline_model_parallel_size, even));
+  return patch;
+}
+
+std::vector<Patch> RanksForStages(F f, int64_t stages) {
+  const int64_t pp = std::clamp<int64_t>(f.num(K::pipeline_model_parallel_size), 1, kMostRanks);
+  const int64_t fewer = LargestDivisorUpTo(stages, pp - 1), more = SmallestDivisorFrom(stages, pp + 1);
+  std::vector<Patch> patches;
+  // One rank cannot hold several virtual stages.
+  if (fewer > 1 || stages == 1) patches.push_back({Assign(K::pipeline_model_parallel_size, fewer)});
+  if (more > pp) {
+    const bool nearer = fewer <= 1 || more - pp <= pp - fewer;  // as near, it takes less memory
+    patches.insert(nearer ? patches.begin() : patches.end(), {Assign(K::pipeline_model_parallel_size, more)});
+  }
+  patches.push_back(EvenRanks(f));
   return patches;
 }
 

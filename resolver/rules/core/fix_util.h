@@ -14,6 +14,14 @@ namespace flightplan {
 // even, else by a layout. Nothing where there are more stages than layers to give.
 std::vector<Patch> SpreadLayers(const Facts& f, int64_t stages);
 
+// No layout, nor the other splits that it overruled and that would wake up without it. Upstream then gives each rank
+// the same number of layers.
+Patch WithoutLayout(const Facts& f);
+// The same with as many ranks as that takes.
+Patch EvenRanks(const Facts& f);
+// For a layout of so many stages: as many ranks as divide them, the nearest first; else even ones.
+std::vector<Patch> RanksForStages(const Facts& f, int64_t stages);
+
 void CompleteFixes(const Facts& f, std::vector<Patch>* fixes);
 
 }  // namespace flightplan

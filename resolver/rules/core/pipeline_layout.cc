@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "resolver/derive/pipeline.h"
+#include "resolver/rules/core/fix_util.h"
 #include "resolver/rules/core/upstream.h"
 
 namespace flightplan {
@@ -30,16 +31,13 @@ bool Holds(F f, Condition condition) {
   return layout != nullptr && condition(*layout);
 }
 
-// Without a layout upstream splits the layers evenly. Other split knobs would wake up once the layout is gone.
-std::vector<Patch> NoLayout(F f) {
-  Patch patch = {Assign(K::pipeline_model_parallel_layout, Value())};
-  for (Knob count : {K::num_layers_in_first_pipeline_stage, K::num_layers_in_last_pipeline_stage}) {
-    if (f.set(count)) patch.push_back(Assign(count, Value()));
-  }
-  for (Knob flag : {K::account_for_embedding_in_pipeline_split, K::account_for_loss_in_pipeline_split}) {
-    if (f.on(flag)) patch.push_back(Assign(flag, false));
-  }
-  return {patch};
+std::vector<Patch> NoLayout(F f) { return {WithoutLayout(f)}; }
+
+// What else is wrong with such a layout is told once its stages are taken.
+std::vector<Patch> RanksOfLayout(F f) {
+  const PipelineLayout* layout = f.layout();
+  if (layout == nullptr || layout->Count('t') != f.num(K::num_layers)) return {EvenRanks(f)};
+  return RanksForStages(f, static_cast<int64_t>(layout->stages.size()));
 }
 
 // One decoder layer more, in the shortest stage before the prediction layers, or one less, from the longest.
@@ -155,7 +153,7 @@ const Rule kRules[] = {
      .reads = {K::pipeline_model_parallel_layout, K::pipeline_model_parallel_size},
      .when = [](F f) { return Broken(f, Fault::kStagesNotDivisible); },
      .needs = "the number of stages is a multiple of pipeline_model_parallel_size",
-     .fix = NoLayout,
+     .fix = RanksOfLayout,
      .detail = StageCount},
     {.id = "pp-layout.element-type",
      .area = "pipeline-layout",

@@ -104,16 +104,7 @@ std::vector<Patch> DividingInterleavedStages(F f) {
 std::vector<Patch> StagesOfLayout(F f) {
   const std::optional<int64_t> stages = Stages(f);
   if (!stages.has_value()) return {{Assign(K::pipeline_model_parallel_layout, Value())}};
-  std::vector<Patch> fixes;
-  const std::optional<int64_t> size = NextSmallerFit(*stages, 1, Pp(f));
-  const bool interleaves_alone = size == 1 && *stages > 1;  // one rank cannot hold several virtual stages
-  if (size.has_value() && !interleaves_alone) fixes.push_back({Assign(K::pipeline_model_parallel_size, *size)});
-  Patch even = {Assign(K::pipeline_model_parallel_layout, Value())};
-  // Without a layout every rank holds as many layers as the next.
-  const int64_t pp = NextSmallerFit(SplitLayers(f), 1, std::min(Pp(f), INT64_MAX - 1) + 1).value_or(1);
-  if (pp != Pp(f)) even.push_back(Assign(K::pipeline_model_parallel_size, pp));
-  fixes.push_back(std::move(even));
-  return fixes;
+  return RanksForStages(f, *stages);
 }
 std::string LayersText(F f) { return absl::StrCat(SplitLayers(f), " layers to place"); }
 std::string StagesText(F f) {
