@@ -66,14 +66,13 @@ void DecideParameterGather(Deliberation& d) {
   if (!WillOverlapDataParallel(d) || NeedsHostOptimizer(d)) return;
   if (!d.Choose(K::fp8_param_gather, true,
                 {.rule_id = kGatherRule,
-                 .reason = "MXFP8 parameters are gathered as they are multiplied: no second copy in 16 bits, and half "
-                           "of the bytes, as in Megatron-Bridge's own MXFP8 recipe",
+                 .reason = "MXFP8 parameters need no second copy in 16 bits, as in Megatron-Bridge's own MXFP8 recipe",
                  .basis = Basis::kRecipes,
                  .citations = {evidence::kMxfp8Recipe}})) {
     return;
   }
   d.Follow(K::reuse_grad_buf_for_mxfp8_param_ag, true, K::fp8_param_gather, kGatherRule,
-           "they travel through the gradients' buffer, which is free by then");
+           "they are gathered through the gradients' buffer, which is free by then, in 16 bits");
   d.f.candidate.low_precision_weights = true;
 }
 
