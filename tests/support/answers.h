@@ -58,6 +58,12 @@ inline const v1::Finding* FindFinding(const Findings& findings, absl::string_vie
   return found == findings.end() ? nullptr : &*found;
 }
 
+// What the next step of an answer goes at; empty: it has none.
+inline std::string NextStepOf(const v1::ResolveConfigResponse& response) {
+  const v1::Finding* const next = FindFinding(response.findings(), "decide.next-step");
+  return next == nullptr ? "" : next->seen();
+}
+
 // The value that the configuration has for a knob; null: none.
 inline const v1::ConfigEntry* FindEntry(const google::protobuf::RepeatedPtrField<v1::ConfigEntry>& config,
                                         absl::string_view knob) {
