@@ -35,4 +35,10 @@ void Work::Look(size_t units) {
   stride_ = until_look_ = spent_ ? kUnitsBetweenLooks : std::min(left_, kUnitsBetweenLooks);
 }
 
+bool Work::Ask() {
+  if (outer_ != nullptr) outer_->Ask();
+  Look(0);
+  return abandoned_;
+}
+
 }  // namespace flightplan

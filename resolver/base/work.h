@@ -31,10 +31,7 @@ class Work {
   // Whether it was the caller who ended it.
   static bool Abandoned() { return current_ != nullptr && current_->abandoned_; }
   // The same, asked now: for what waits in place of working.
-  static bool CallerHasGone() {
-    if (current_ != nullptr) current_->Look(0);
-    return Abandoned();
-  }
+  static bool CallerHasGone() { return current_ != nullptr && current_->Ask(); }
   // What was spent from the one at hand so far; without a budget nothing.
   static uint64_t Used() { return current_ == nullptr ? 0 : current_->used(); }
   // What was spent from this one so far: to see what a unit costs.
@@ -46,6 +43,8 @@ class Work {
     until_look_ -= units;
   }
   void Look(size_t units);
+  // From the outermost on, which may be the one whose caller it is; abandoned_.
+  bool Ask();
 
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one that counts in this thread
   static thread_local Work* current_;

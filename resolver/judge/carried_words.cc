@@ -1,10 +1,8 @@
 #include "resolver/judge/carried_words.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -12,6 +10,7 @@
 #include "resolver/judge/container_words.h"
 #include "resolver/plan/stack.h"
 #include "resolver/read/argparse.h"
+#include "resolver/shell/raw.h"
 #include "resolver/stacks/dialects.h"
 #include "resolver/stacks/required_inputs.h"
 
@@ -25,11 +24,7 @@ std::string Asked(const std::string& text) {
   absl::string_view name = text;
   if (!absl::ConsumePrefix(&name, "$")) return text;
   if (absl::ConsumePrefix(&name, "{")) absl::ConsumeSuffix(&name, "}");
-  const bool variable = !name.empty() && !absl::ascii_isdigit(static_cast<unsigned char>(name[0])) &&
-                        std::all_of(name.begin(), name.end(), [](char c) {
-                          return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
-                        });
-  return variable ? absl::StrCat("${", name, ":?as in the script that was converted}") : text;
+  return IsVariableName(name) ? absl::StrCat("${", name, ":?as in the script that was converted}") : text;
 }
 
 // Of a container the other overrides are knobs, or findings.

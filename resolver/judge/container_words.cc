@@ -10,12 +10,21 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/plan/stack.h"
 #include "resolver/read/hydra_value.h"
 
 namespace flightplan {
 namespace {
+
+// Sections of which words are kept, and those whose words are named when they are lost.
+constexpr absl::string_view kKept[] = {"dataset", "tokenizer", "logger", "validation", "checkpoint", "scheduler"};
+constexpr absl::string_view kToldAlone[] = {"profiling", "straggler"};
+
+bool IsAmong(absl::Span<const absl::string_view> sections, absl::string_view section) {
+  return std::find(sections.begin(), sections.end(), section) != sections.end();
+}
 
 struct Word {
   absl::string_view name;
@@ -29,10 +38,7 @@ std::optional<Word> WordOf(Knob knob) {
   const absl::string_view section = word.name.substr(0, word.name.find('.'));
   const bool moved = section == "validation" && BridgeSectionOf(knob) == "train";
   if (word.name.empty() || (!BridgeSectionOf(knob).empty() && !moved)) return std::nullopt;
-  static constexpr absl::string_view kPlain[] = {"dataset",    "tokenizer",  "logger",
-                                                 "validation", "checkpoint", "scheduler"};
-  const bool plain = std::find(std::begin(kPlain), std::end(kPlain), section) != std::end(kPlain);
-  return plain ? std::optional(word) : std::nullopt;
+  return IsAmong(kKept, section) ? std::optional(word) : std::nullopt;
 }
 
 // Of several paths with their weights Bridge takes one text, as the command line has it
@@ -82,8 +88,6 @@ ContainerWords WordsInContainer(Knob knob, const Argument& value, const Environm
 }
 
 std::vector<PlainOverride> ReadPlainOverrides(const std::vector<Argument>& args, const Environment& from) {
-  static constexpr absl::string_view kPlain[] = {"dataset",    "tokenizer", "logger",    "validation",
-                                                 "checkpoint", "scheduler", "profiling", "straggler"};
   std::vector<PlainOverride> read;
   if (!StackOf(from).container) return read;
   for (const Argument& arg : args) {
@@ -95,7 +99,7 @@ std::vector<PlainOverride> ReadPlainOverrides(const std::vector<Argument>& args,
     const absl::string_view name = plain.name;
     const absl::string_view section = name.substr(0, name.find('.'));
     const bool field = FindBridgeField(section, name.substr(std::min(name.find('.') + 1, equals))).has_value();
-    const bool is_plain = std::find(std::begin(kPlain), std::end(kPlain), section) != std::end(kPlain);
+    const bool is_plain = IsAmong(kKept, section) || IsAmong(kToldAlone, section);
     if ((!arg.unknown && (field || !is_plain)) || absl::EndsWith(name, "_target_")) continue;
     const auto found = KnobsByWord().find(name);
     const absl::StatusOr<Value> value = ReadHydraValue(text.substr(equals + 1));

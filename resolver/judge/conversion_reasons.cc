@@ -20,6 +20,11 @@ bool MeansAnother(Knob knob, const Environment& from, const Environment& to) {
   return knob == Knob::eval_interval && rollouts(StackOf(to)) && !rollouts(StackOf(from));
 }
 
+bool IsReadThereAlone(Knob knob, const Environment& from, const Environment& to) {
+  const bool decay = knob == Knob::start_weight_decay || knob == Knob::end_weight_decay;
+  return decay && StackOf(to).container && !StackOf(from).container;
+}
+
 bool IsOfProcess(Knob knob) { return knob == Knob::local_rank; }
 
 bool TakesWord(Knob knob, const Value& value, const Environment& env) {

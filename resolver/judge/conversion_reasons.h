@@ -15,6 +15,9 @@ bool SaidByOwnWords(Knob knob, const Environment& env);
 // Where rollouts are trained on, the word asks for prompts that are answered, and not for a part of the data.
 bool MeansAnother(Knob knob, const Environment& from, const Environment& to);
 
+// Of the weight decay that a command line copies to its scheduler; a container's scheduler reads its own only.
+bool IsReadThereAlone(Knob knob, const Environment& from, const Environment& to);
+
 // The launcher tells each process.
 bool IsOfProcess(Knob knob);
 

@@ -108,7 +108,8 @@ class Conversion {
       const Value& value = runs_here.Get(knob);
       // What one derives and the other leaves None, that works out from the same values when it needs it.
       const bool derived = SetByStack(here, "", knob) || SetByStack(there, "", knob);
-      const bool set = SetByOwnCode(here, knob) || IsReadThere(knob) || (derived && !runs_there.Get(knob).is_none());
+      const bool set = SetByOwnCode(here, knob) || IsReadThereAlone(knob, from_.env, to_.env) ||
+                       (derived && !runs_there.Get(knob).is_none());
       const bool same = SameValue(source_defaults.Get(knob), target_defaults.Get(knob)) && !set;
       if (same || MeansTheSame(value, runs_there.Get(knob))) continue;
       if (IsIdle(knob, runs_here) && IsIdle(knob, runs_there)) continue;
@@ -220,12 +221,6 @@ class Conversion {
     Value value;
     std::string why;
   };
-
-  // Of the weight decay that a command line copies to its scheduler; a container's scheduler reads its own only.
-  bool IsReadThere(Knob knob) const {
-    const bool decay = knob == Knob::start_weight_decay || knob == Knob::end_weight_decay;
-    return decay && StackOf(to_.env).container && !StackOf(from_.env).container;
-  }
 
   // Gives the move the target's name of its value.
   void NameValue(Move* move) const {

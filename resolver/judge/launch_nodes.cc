@@ -4,10 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "resolver/normalize/request_bounds.h"
 #include "resolver/shell/slurm_job.h"
 #include "resolver/stacks/input_format.h"
@@ -50,11 +47,7 @@ bool KeepNodes(const JudgeQuestion& source, const ReadConfig& read, Environment*
 
 void KeepJobLines(const JudgeQuestion& source, Launch* launch) {
   std::string head;
-  for (const absl::string_view line : absl::StrSplit(source.input.text, '\n')) {
-    const absl::string_view text = absl::StripAsciiWhitespace(line);
-    if (!text.empty() && text[0] != '#') break;
-    if (absl::StartsWith(text, "#SBATCH")) absl::StrAppend(&head, text, "\n");
-  }
+  for (const absl::string_view line : SbatchLines(source.input.text)) absl::StrAppend(&head, "#SBATCH", line, "\n");
   if (!head.empty()) launch->text.insert(0, absl::StrCat("#!/bin/bash\n", head));
 }
 

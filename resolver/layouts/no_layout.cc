@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "resolver/base/integers.h"
 #include "resolver/base/thousands.h"
 
 namespace flightplan {
@@ -25,8 +26,6 @@ bool AnyLayout(const ModelShape& shape, const LayoutQuestion& question) {
   return any;
 }
 
-int64_t RoundUp(int64_t number, int64_t unit) { return (number + unit - 1) / unit * unit; }
-
 // What divides the sequence where both sizes are given: CP gives each rank a part from the front and one from the back.
 int64_t SequenceUnit(const LayoutQuestion& question) {
   const int64_t tp = question.sequence_parallel && question.wish.tp > 1 ? question.wish.tp : 1;
@@ -39,19 +38,18 @@ struct GivenSize {
   int64_t (*read)(const LayoutSizes&);
   void (*open)(LayoutSizes*);
 };
-#define FLIGHTPLAN_GIVEN_SIZE(knob, field)                                 \
-  {                                                                        \
-    knob, [](const LayoutSizes& sizes) -> int64_t { return sizes.field; }, \
-        [](LayoutSizes* sizes) { sizes->field = 0; }                       \
-  }
-constexpr GivenSize kGivenSizes[] = {FLIGHTPLAN_GIVEN_SIZE("tensor_model_parallel_size", tp),
-                                     FLIGHTPLAN_GIVEN_SIZE("pipeline_model_parallel_size", pp),
-                                     FLIGHTPLAN_GIVEN_SIZE("virtual_pipeline_model_parallel_size", vpp),
-                                     FLIGHTPLAN_GIVEN_SIZE("context_parallel_size", cp),
-                                     FLIGHTPLAN_GIVEN_SIZE("expert_model_parallel_size", ep),
-                                     FLIGHTPLAN_GIVEN_SIZE("expert_tensor_parallel_size", etp),
-                                     FLIGHTPLAN_GIVEN_SIZE("micro_batch_size", micro_batch_size)};
-#undef FLIGHTPLAN_GIVEN_SIZE
+template <auto kSize>
+constexpr GivenSize Given(const char* knob) {
+  return {knob, [](const LayoutSizes& sizes) -> int64_t { return sizes.*kSize; },
+          [](LayoutSizes* sizes) { sizes->*kSize = 0; }};
+}
+constexpr GivenSize kGivenSizes[] = {Given<&LayoutSizes::tp>("tensor_model_parallel_size"),
+                                     Given<&LayoutSizes::pp>("pipeline_model_parallel_size"),
+                                     Given<&LayoutSizes::vpp>("virtual_pipeline_model_parallel_size"),
+                                     Given<&LayoutSizes::cp>("context_parallel_size"),
+                                     Given<&LayoutSizes::ep>("expert_model_parallel_size"),
+                                     Given<&LayoutSizes::etp>("expert_tensor_parallel_size"),
+                                     Given<&LayoutSizes::micro_batch_size>("micro_batch_size")};
 
 // "tensor_model_parallel_size=1, 2, 4 or 8": what one of the sizes may be beside the others that are given.
 std::string Choices(const LayoutSearch& search, LayoutSizes given, const GivenSize& size) {
@@ -74,13 +72,13 @@ std::string Choices(const LayoutSearch& search, LayoutSizes given, const GivenSi
 
 // Sizes that are given, and of each what it may be instead: of one where the others may stay; where none is enough, of
 // those that no layout has, whatever the others are.
-struct Given {
+struct Faults {
   std::vector<std::string> sizes, choices;
 };
 
-Given OneAtFault(const LayoutSearch& search) {
+Faults OneAtFault(const LayoutSearch& search) {
   const LayoutSizes& wish = search.question.layout.wish;
-  Given given;
+  Faults given;
   for (const GivenSize& size : kGivenSizes) {
     if (size.read(wish) <= 0) continue;
     given.sizes.push_back(absl::StrCat(size.knob, "=", size.read(wish)));
@@ -89,8 +87,8 @@ Given OneAtFault(const LayoutSearch& search) {
   return given;
 }
 
-Given EachAtFault(const LayoutSearch& search) {
-  Given given;
+Faults EachAtFault(const LayoutSearch& search) {
+  Faults given;
   for (const GivenSize& size : kGivenSizes) {
     LayoutQuestion alone = search.question.layout;
     if (size.read(alone.wish) <= 0) continue;
@@ -122,7 +120,7 @@ NoLayout WhyNoLayout(const LayoutSearch& search) {
   const int64_t unit = SequenceUnit(asked);
   if (asked.seq_length % unit != 0) {
     LayoutQuestion even = asked;
-    even.seq_length = RoundUp(asked.seq_length, unit);
+    even.seq_length = NextMultiple(asked.seq_length, unit).value_or(asked.seq_length);
     even.allowed = nullptr;
     if (AnyLayout(search.shape, even)) {
       return {absl::StrCat("seq_length=", asked.seq_length, ", ", GivenSizes(asked.wish),
@@ -135,12 +133,12 @@ NoLayout WhyNoLayout(const LayoutSearch& search) {
   const std::string there =
       absl::StrCat(": no layout of this model on ", WithThousands(asked.gpus), " GPUs with a global batch of ",
                    WithThousands(asked.global_batch_size), " has ");
-  if (const Given one = OneAtFault(search); !one.choices.empty()) {
+  if (const Faults one = OneAtFault(search); !one.choices.empty()) {
     const bool several = one.sizes.size() > 1;
     return {absl::StrCat(absl::StrJoin(one.sizes, ", "), there, several ? "them" : "it"),
             absl::StrCat(several ? "one of them otherwise: " : "", absl::StrJoin(one.choices, "; "))};
   }
-  if (const Given each = EachAtFault(search); !each.choices.empty()) {
+  if (const Faults each = EachAtFault(search); !each.choices.empty()) {
     return {absl::StrCat(absl::StrJoin(each.sizes, ", "), there, each.sizes.size() > 1 ? "any of them" : "it"),
             absl::StrJoin(each.choices, "; ")};
   }

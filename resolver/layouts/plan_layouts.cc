@@ -33,7 +33,7 @@ class Planner {
   absl::Status At(int64_t gpus);
   // From one GPU up to what the question has.
   absl::Status FewestGpus();
-  PlanList TakeList();
+  absl::StatusOr<PlanList> TakeList();
 
  private:
   void Add(const SearchStatistics& s);
@@ -49,7 +49,6 @@ class Planner {
   const PlanHooks& hooks_;
   PlanList list_;                 // its plans are those of the last search
   bool failed_ = false;           // nothing can be searched
-  NoLayout no_layout_;            // why the last search looked at none
   std::vector<Finding> refusal_;  // of the fastest layout of the last search that is refused
 };
 
@@ -92,7 +91,6 @@ absl::Status Planner::At(int64_t gpus) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(const SearchStatistics statistics,
                               SearchAndAnswer(intent_, evidence_, &search, &answers));
   Add(statistics);
-  if (statistics.layouts == 0) no_layout_ = WhyNoLayout(search);
   list_.refused += answers.refused;
   refusal_ = std::move(answers.first_refusal);
   list_.plans = std::move(answers.plans);
@@ -127,7 +125,7 @@ absl::Status Planner::FewestGpus() {
   return absl::OkStatus();
 }
 
-PlanList Planner::TakeList() {
+absl::StatusOr<PlanList> Planner::TakeList() {
   const SearchStatistics& total = list_.statistics;
   if (failed_) return std::move(list_);
   if (total.cut) {
@@ -140,7 +138,10 @@ PlanList Planner::TakeList() {
   }
   if (!list_.plans.empty() || total.stopped) return std::move(list_);
   if (total.layouts == 0) {
-    Found("plan.no-legal-layout", Severity::kError, std::move(no_layout_.seen), std::move(no_layout_.needs));
+    LayoutSearch search;
+    FLIGHTPLAN_RETURN_IF_ERROR(PrepareSearch(intent_, &search));
+    NoLayout why = WhyNoLayout(search);
+    Found("plan.no-legal-layout", Severity::kError, std::move(why.seen), std::move(why.needs));
   } else {
     Found("plan.nothing-fits", Severity::kError,
           absl::StrCat(WithThousands(total.layouts), " legal layouts on ", WithThousands(intent_.gpu_count),
@@ -189,7 +190,7 @@ absl::StatusOr<PlanList> PlanLayouts(const NormalizedIntent& question, PlanObjec
   Planner planner(intent, objective, plan_count, evidence, hooks);
   FLIGHTPLAN_RETURN_IF_ERROR(objective == PlanObjective::kGpuCount ? planner.FewestGpus()
                                                                    : planner.At(intent.gpu_count));
-  PlanList list = planner.TakeList();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(PlanList list, planner.TakeList());
   if (objective != PlanObjective::kGpuCount) {  // which comes to counts of its own
     std::copy_if(intent.findings.begin(), intent.findings.end(), std::back_inserter(list.findings),
                  [](const Finding& finding) { return finding.rule_id == kPartialNodes; });

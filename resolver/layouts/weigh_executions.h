@@ -81,9 +81,9 @@ absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnaps
 
 using AnswerTo = std::function<absl::StatusOr<ResolvedPlan>(const NormalizedIntent&)>;
 
-// LoongForge computes parts of a layer again within the schedule of its EP overlap, and may let their inputs wait on
-// the host, which no space holds: a plan that pays for room is held against the question with the overlap as the
-// caller's word, as `answer` has it, and gives way where that ranks before it.
+// LoongForge computes parts of a layer again within the schedule of its EP overlap. A walk from a plan without comes to
+// little of that: one that pays for room is held against the question with the overlap as the caller's word, as
+// `answer` has it, and gives way where that ranks before it.
 absl::Status WeighWithinOverlap(const NormalizedIntent& intent, const AnswerTo& answer, ResolvedPlan* plan);
 
 // Gives the other side of an A/B of the EP overlap or of the graphs the recompute and offload that make room for it;

@@ -80,6 +80,9 @@ struct Stack {
   absl::Span<const Phase> phases;  // of a launch, in order
 };
 
+// Its programs are Megatron-LM's own, which take its words and no others.
+inline bool RunsMegatronLm(const Stack& stack) { return stack.command_line && !stack.fork && stack.own_source.empty(); }
+
 // In no order; generated from the folders.
 absl::Span<const Stack* const> RegisteredStacks();
 // In the order in which they are named to people.

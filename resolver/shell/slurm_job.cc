@@ -224,13 +224,20 @@ std::optional<int64_t> SlurmJob::GpusPerNode() const {
   return *count / *nodes;
 }
 
-SlurmJob ReadSbatch(absl::Span<const absl::string_view> options, absl::string_view script) {
-  SbatchReader reader;
+std::vector<absl::string_view> SbatchLines(absl::string_view script) {
+  std::vector<absl::string_view> lines;
   for (absl::string_view line : absl::StrSplit(script, '\n')) {
     line = absl::StripAsciiWhitespace(line);
     if (line.empty()) continue;
     if (line[0] != '#') break;
-    if (!absl::ConsumePrefix(&line, "#SBATCH")) continue;
+    if (absl::ConsumePrefix(&line, "#SBATCH")) lines.push_back(line);
+  }
+  return lines;
+}
+
+SlurmJob ReadSbatch(absl::Span<const absl::string_view> options, absl::string_view script) {
+  SbatchReader reader;
+  for (const absl::string_view line : SbatchLines(script)) {
     const std::vector<absl::string_view> words = absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
     reader.Take(words);
   }

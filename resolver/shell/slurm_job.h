@@ -30,6 +30,8 @@ struct SlurmJob {
   std::optional<int64_t> GpusPerNode() const;
 };
 
+// What follows #SBATCH on each of those lines; they end at the first command, as for sbatch itself.
+std::vector<absl::string_view> SbatchLines(absl::string_view script);
 // The #SBATCH lines, which end at the first command as for sbatch itself. An option that is no size is skipped.
 SlurmJob ReadSbatchLines(absl::string_view script);
 // The same with the words of the command that submits the script, which overrule its lines.

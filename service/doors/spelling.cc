@@ -135,4 +135,9 @@ Spelling TargetSpelling(const Entries& config, absl::string_view target) {
   return {spell, ""};
 }
 
+std::string StepText(const v1::RepairStep& step, const Spelling& spelling) {
+  const bool lines = step.fix().knobs().empty() && step.fix().env().empty();
+  return lines ? "the lines of the command" : FixText(step.fix(), spelling);
+}
+
 }  // namespace flightplan::doors

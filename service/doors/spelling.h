@@ -26,5 +26,7 @@ struct Spelling {
 Spelling TargetSpelling(const Entries& config, absl::string_view target);
 
 std::string FixText(const v1::Fix& fix, const Spelling& spelling);
+// The same of a step of a repair, which may be one of the text itself.
+std::string StepText(const v1::RepairStep& step, const Spelling& spelling);
 
 }  // namespace flightplan::doors

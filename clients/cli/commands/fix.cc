@@ -82,9 +82,8 @@ std::string Report(const v1::ValidateConfigResponse& response, const std::string
   const Spelling spelling = TargetSpelling(response.config(), response.target());
   std::string out;
   for (const v1::RepairStep& step : repair.steps()) {
-    const bool lines = step.fix().knobs().empty() && step.fix().env().empty();  // a repair of the text itself
-    absl::StrAppend(&out, "  ", lines ? "the lines of the command" : terminal.Shown(FixText(step.fix(), spelling)),
-                    "   [", step.rule_id(), "]", step.searched() ? " (found by search)" : "",
+    absl::StrAppend(&out, "  ", terminal.Shown(StepText(step, spelling)), "   [", step.rule_id(), "]",
+                    step.searched() ? " (found by search)" : "",
                     step.fix().changes_convergence() ? " (convergence)" : "", "\n");
   }
   if (repair.has_unwritten()) {

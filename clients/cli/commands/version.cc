@@ -14,10 +14,9 @@ namespace {
 // "0.15 (config classes alone), 0.16, main": what of each was read; "main, on Megatron-Core 0.16": what it is judged
 // over.
 std::string ReleasesText(const Stack& stack) {
-  const bool own_flags = stack.command_line && !stack.fork && stack.own_source.empty();
   std::string text = absl::StrJoin(stack.releases, ", ", [&](std::string* out, int release) {
     absl::StrAppend(out, ReleaseText(release),
-                    own_flags && release < kFirstCommandLine ? " (config classes alone)" : "");
+                    RunsMegatronLm(stack) && release < kFirstCommandLine ? " (config classes alone)" : "");
   });
   const int core = stack.core_release(kMain);
   if (core != kMain) absl::StrAppend(&text, ", on Megatron-Core ", ReleaseText(core));

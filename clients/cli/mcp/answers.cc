@@ -106,11 +106,7 @@ void AddForecast(const v1::Estimate& estimate, JsonObject* object) {
 std::string RepairJson(const v1::Repair& repair, const Spelling& spelling) {
   std::vector<std::string> steps;
   for (const v1::RepairStep& step : repair.steps()) {
-    const bool lines = step.fix().knobs().empty() && step.fix().env().empty();  // a repair of the text itself
-    steps.push_back(JsonObject()
-                        .Text("rule", step.rule_id())
-                        .Text("fix", lines ? "the lines of the command" : FixText(step.fix(), spelling))
-                        .Json());
+    steps.push_back(JsonObject().Text("rule", step.rule_id()).Text("fix", StepText(step, spelling)).Json());
   }
   JsonObject object;
   object.Bool("accepted_by_stack", repair.accepted_by_stack()).Bool("will_run", repair.will_run());

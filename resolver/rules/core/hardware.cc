@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/base/integers.h"
 #include "resolver/derive/fp8_recipes.h"
 #include "resolver/rules/all_to_all.h"
 #include "resolver/rules/rule.h"
@@ -91,8 +92,7 @@ bool UnevenTokens(F f, int64_t seq) {
 }
 std::vector<Patch> EvenTokens(F f) {
   const int64_t unit = kFp8Tokens * ContextRanks(f);
-  const int64_t seq = (f.num(K::seq_length) + unit - 1) / unit * unit;
-  return {WithoutFp8(f), {Assign(K::seq_length, seq)}};
+  return {WithoutFp8(f), {Assign(K::seq_length, NextMultiple(f.num(K::seq_length), unit).value_or(unit))}};
 }
 
 // Sequence parallelism gives each tensor-parallel rank an equal part of what its context-parallel rank holds.
@@ -104,7 +104,7 @@ bool UnevenSequence(F f) {
 std::vector<Patch> EvenSequence(F f) {
   const int64_t cp = ContextRanks(f);  // each takes a part from the front and one from the back
   const int64_t unit = f.num(K::tensor_model_parallel_size) * (cp > 1 ? 2 * cp : 1);
-  std::vector<Patch> patches = {{Assign(K::seq_length, (f.num(K::seq_length) + unit - 1) / unit * unit)}};
+  std::vector<Patch> patches = {{Assign(K::seq_length, NextMultiple(f.num(K::seq_length), unit).value_or(unit))}};
   if (!Moe(f)) patches.push_back({Assign(K::sequence_parallel, false)});
   patches.push_back({Assign(K::tensor_model_parallel_size, 1), Assign(K::sequence_parallel, false)});
   return patches;

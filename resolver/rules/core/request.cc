@@ -69,11 +69,7 @@ const Rule kRules[] = {
      .kind = Kind::kWarning,
      .at = {Phase::kAdvice, 0},
      .source = "Flightplan: the releases whose code was read",
-     .when =
-         [](F f) {
-           const bool own = f.command_line() && !f.fork() && f.stack().own_source.empty();
-           return own && ReleaseOf(f.env()) < kFirstCommandLine;
-         },
+     .when = [](F f) { return RunsMegatronLm(f.stack()) && ReleaseOf(f.env()) < kFirstCommandLine; },
      .needs = "take a release whose command line was read, or expect that flags which came or went in between are "
               "judged by the later one",
      .detail =

@@ -32,12 +32,14 @@ bool PadsForQuantization(F f) {
 }
 bool Quantized(F f) { return f.set(K::fp8) || (f.core(16) && f.set(K::fp4)); }
 
-// Tokens of a micro batch that go to experts, over all experts: each takes the same share. Packed sequences and those
-// of any length have a number of their own in each step.
+// Tokens of a micro batch that go to experts, over all experts.
+int64_t RoutedTokens(F f) {
+  return SaturatingMul(SaturatingMul(f.num(K::seq_length), f.num(K::micro_batch_size)), f.num(K::moe_router_topk));
+}
+// Each expert takes the same share. Packed sequences and those of any length have a number of their own in each step.
 bool UnevenShares(F f) {
   if (!f.is(K::moe_router_load_balancing_type, "quantile_balancing") || f.num(K::num_moe_experts) <= 0) return false;
-  const int64_t tokens = SaturatingMul(f.num(K::seq_length), f.num(K::micro_batch_size));
-  const int64_t routed = SaturatingMul(tokens, f.num(K::moe_router_topk));
+  const int64_t routed = RoutedTokens(f);
   return !f.on(K::variable_seq_lengths) && routed > 0 && routed % f.num(K::num_moe_experts) != 0;
 }
 
@@ -180,12 +182,7 @@ const Rule kRules[] = {
      .needs = "quantile balancing gives each expert the same number of a micro batch's tokens: seq_length x "
               "micro_batch_size x moe_router_topk is a multiple of num_moe_experts; the first step stops",
      .fixes = {{{K::moe_router_load_balancing_type, "aux_loss"}}},
-     .detail =
-         [](F f) {
-           return absl::StrCat(SaturatingMul(SaturatingMul(f.num(K::seq_length), f.num(K::micro_batch_size)),
-                                             f.num(K::moe_router_topk)),
-                               " is no multiple of ", f.num(K::num_moe_experts));
-         }},
+     .detail = [](F f) { return absl::StrCat(RoutedTokens(f), " is no multiple of ", f.num(K::num_moe_experts)); }},
 };
 
 }  // namespace

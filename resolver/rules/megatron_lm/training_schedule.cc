@@ -14,7 +14,7 @@ bool BySamples(F f) { return f.on(K::train_samples) && Trains(f); }
 bool ConstantDecay(F f) { return f.is(K::weight_decay_incr_style, "constant"); }
 
 // Megatron-LM's own; others log and load data in ways of theirs.
-bool OwnProgram(F f) { return f.command_line() && !f.fork() && f.stack().own_source.empty(); }
+bool OwnProgram(F f) { return RunsMegatronLm(f.stack()); }
 
 // Both are asserted when the scheduler is built. With another style the decay's own ends are checked before.
 bool BelowZero(F f) { return f.real(K::min_lr) < 0 || (ConstantDecay(f) && f.real(K::weight_decay) < 0); }
