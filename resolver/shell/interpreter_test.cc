@@ -58,6 +58,18 @@ TEST(ShellInterpreter, TakesWhatIsSetNowhereAsEmptyAndSaysSo) {
 }
 
 // An array that holds another one of unknown size is of unknown size itself, and so are the places behind that one.
+// What bash itself sets is neither empty nor asked for, in a shell inside neither.
+TEST(ShellInterpreter, KnowsWhatEveryShellHas) {
+  for (const Case& c :
+       std::initializer_list<Case>{{"python x.py ${PWD:-/a} $RANDOM", "?${PWD:-/a} ?$RANDOM"},
+                                   {"PWD=/a\npython x.py $PWD", "/a"},
+                                   {"srun bash -c 'python x.py $PWD'", "?$PWD"},
+                                   {"if [ -z \"$HOSTNAME\" ]; then L=1; else L=2; fi\npython x.py $L", "?$L"}}) {
+    EXPECT_EQ(Launched(c.script), c.words) << c.script;
+  }
+  EXPECT_TRUE(ReadShellLaunch("python x.py --save $PWD/c", {}).findings.empty());
+}
+
 TEST(ShellInterpreter, CountsNoItemsBehindAnArrayOfUnknownSize) {
   for (const Case& c : std::initializer_list<Case>{
            {"A=(a \"${B[@]/#/--}\" c)\npython x.py ${#A[@]}", "?${#A[@]}"},

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/work.h"
@@ -39,6 +40,21 @@ ShellWords UnknownItems(const std::string& name, int offset) {
   ShellWord unknown{TracedText::FromOutside(absl::StrCat("$", name)), offset};
   unknown.value.MarkUnknown();
   return {std::move(unknown)};
+}
+
+// Each shell has them from its start, with values that only a run knows.
+const ShellWords* SetByEveryShell(absl::string_view name) {
+  static const auto* const variables = [] {
+    auto* const all = new absl::flat_hash_map<std::string, ShellWords>;
+    for (const char* const each :
+         {"BASHPID", "BASH_VERSION", "EPOCHREALTIME", "EPOCHSECONDS", "EUID", "HOSTNAME", "HOSTTYPE", "LINENO",
+          "MACHTYPE", "OSTYPE", "PPID", "PWD", "RANDOM", "SECONDS", "SHLVL", "SRANDOM", "UID"}) {
+      all->emplace(each, UnknownItems(each, -1));
+    }
+    return all;
+  }();
+  const auto it = variables->find(name);
+  return it == variables->end() ? nullptr : &it->second;
 }
 
 }  // namespace
@@ -117,7 +133,7 @@ void ShellState::NotJudged(int offset, absl::string_view text, std::string needs
 const ShellWords* ShellState::Find(absl::string_view name) const {
   Work::Spend(kShellLookupCosts);
   const auto it = variables_.find(name);
-  return it == variables_.end() ? nullptr : &it->second;
+  return it == variables_.end() ? SetByEveryShell(name) : &it->second;
 }
 
 ShellWords ShellState::Copy(const ShellWords& items) {
