@@ -20,7 +20,10 @@ Style FitStyle(v1::FitVerdict fit) {
 
 std::vector<std::string> FitAndStep(const v1::Estimate& estimate, const Terminal& terminal) {
   std::vector<std::string> parts = {absl::StrCat("fits  ", FitLine(estimate, terminal))};
-  if (estimate.has_step_time_us()) parts.push_back(absl::StrCat("step  ", StepText(estimate.step_time_us())));
+  if (estimate.has_step_time_us()) {
+    const v1::Range& step = estimate.step_time_us();
+    parts.push_back(absl::StrCat("step  ", StepText(step), step.high() > step.low() ? "" : " (measured)"));
+  }
   return parts;
 }
 

@@ -26,7 +26,10 @@ TEST(Rules, SaysWhichKnobItDoesNotKnow) {
   // What rules read besides knobs, a launch's own word, and a knob that no rule reads.
   EXPECT_FALSE(absl::StartsWith(Ask({"rules", "--knob", "CUDA_DEVICE_MAX_CONNECTIONS"}).out, "0 rules"));
   EXPECT_EQ(Ask({"rules", "--knob", "layernorm_epsilon"}).code, kExitOk);
-  EXPECT_EQ(Ask({"rules", "--knob", "num_experts"}).out, Ask({"rules", "--knob", "num_moe_experts"}).out);
+  const std::string experts = Ask({"rules", "--knob", "num_moe_experts"}).out;
+  for (const char* const word : {"num_experts", "--num-experts", "model.num_moe_experts=8"}) {
+    EXPECT_EQ(Ask({"rules", "--knob", word}).out, experts) << word;
+  }
 }
 
 TEST(Rules, SaysWhichAreaItDoesNotKnow) {

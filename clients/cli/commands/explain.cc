@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/explain_page.h"
-#include "clients/cli/lsp/vocabulary.h"
+#include "clients/cli/knob_words.h"
 #include "clients/cli/name_lists.h"
 #include "clients/cli/output.h"
 #include "clients/cli/paging.h"
@@ -27,21 +27,6 @@ std::vector<std::string> WithoutDashes(Arguments args, const CommandLine& comman
     if (absl::StartsWith(name, "--") && name.size() > 2 && flags.count(name) == 0) word.erase(0, 2);
   }
   return words;
-}
-
-// A knob by its name, by its name with dashes, or by a stack's spelling. The status is that of the name.
-absl::Status FindKnob(absl::string_view word, Backend& backend, v1::KnobInfo* knob) {
-  v1::GetKnobRequest request;
-  request.set_name(std::string(word));
-  const absl::Status status = backend.GetKnob(request, knob);
-  if (!absl::IsNotFound(status)) return status;
-  word = word.substr(0, word.find('='));
-  const Vocabulary vocabulary(StackEnvironment("", ""));
-  const VocabularyWord* const known =
-      vocabulary.Find(absl::StrContains(word, '.') ? std::string(word) : absl::StrCat("--", word));
-  if (known == nullptr) return status;
-  request.set_name(std::string(Name(known->knob)));
-  return backend.GetKnob(request, knob);
 }
 
 }  // namespace
@@ -85,7 +70,7 @@ int RunExplain(Arguments args, Context& context) {
   }
   if (!absl::IsNotFound(no_rule)) return Failed(command, no_rule, context);
   v1::KnobInfo knob;
-  absl::Status status = FindKnob(parsed.positional[0], **backend, &knob);
+  absl::Status status = GetKnobByWord(parsed.positional[0], **backend, &knob);
   if (absl::IsNotFound(status)) {  // a word with a dot is rather a rule's id; both say what is nearest
     Failed(command, no_rule, context);
     return Failed(command, status, context);

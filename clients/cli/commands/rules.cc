@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
+#include "clients/cli/knob_words.h"
 #include "clients/cli/name_lists.h"
 #include "clients/cli/output.h"
 #include "clients/cli/paging.h"
@@ -85,10 +86,8 @@ int RunRules(Arguments args, Context& context) {
   const bool read = std::any_of(all.rules().begin(), all.rules().end(),
                                 [&](const v1::RuleInfo& rule) { return knob.empty() || Reads(rule, knob); });
   if (!read) {
-    v1::GetKnobRequest get;
-    get.set_name(knob);
     v1::KnobInfo known;
-    if (const absl::Status status = (*backend)->GetKnob(get, &known); !status.ok()) {
+    if (const absl::Status status = GetKnobByWord(knob, **backend, &known); !status.ok()) {
       return Failed(command, status, context);
     }
     knob = known.name();

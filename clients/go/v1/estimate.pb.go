@@ -138,7 +138,7 @@ func (FitVerdict) EnumDescriptor() ([]byte, []int) {
 	return file_flightplan_v1_estimate_proto_rawDescGZIP(), []int{1}
 }
 
-// A figure with its band.
+// A figure with its band; the band is one point where the figure is what the caller measured.
 type Range struct {
 	state         protoimpl.MessageState
 	sizeCache     protoimpl.SizeCache

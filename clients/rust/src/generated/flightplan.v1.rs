@@ -1234,7 +1234,7 @@ pub mod catalog_service_client {
         }
     }
 }
-/// A figure with its band.
+/// A figure with its band; the band is one point where the figure is what the caller measured.
 #[allow(clippy::derive_partial_eq_without_eq)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Range {

@@ -81,7 +81,7 @@ global___FitVerdict = FitVerdict
 
 @typing.final
 class Range(google.protobuf.message.Message):
-    """A figure with its band."""
+    """A figure with its band; the band is one point where the figure is what the caller measured."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

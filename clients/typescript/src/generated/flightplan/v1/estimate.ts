@@ -36,7 +36,7 @@ export enum FitVerdict {
   UNRECOGNIZED = -1,
 }
 
-/** A figure with its band. */
+/** A figure with its band; the band is one point where the figure is what the caller measured. */
 export interface Range {
   /** Most likely value. */
   value: number;

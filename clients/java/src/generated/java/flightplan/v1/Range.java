@@ -5,7 +5,7 @@ package flightplan.v1;
 
 /**
  * <pre>
- * A figure with its band.
+ * A figure with its band; the band is one point where the figure is what the caller measured.
  * </pre>
  *
  * Protobuf type {@code flightplan.v1.Range}
@@ -277,7 +277,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A figure with its band.
+   * A figure with its band; the band is one point where the figure is what the caller measured.
    * </pre>
    *
    * Protobuf type {@code flightplan.v1.Range}
