@@ -18,6 +18,12 @@ using K = Knob;
 
 constexpr int64_t kMostLayers = 65'535;
 
+// Of a list with one entry a layer.
+bool Listed(const Value& frequency, int64_t layer) {
+  const auto at = static_cast<size_t>(layer);
+  return at < frequency.list().size() && frequency.list()[at].truthy();
+}
+
 class Reader {
  public:
   explicit Reader(const Config& config) : c_(config) {}
@@ -141,11 +147,8 @@ class Reader {
     if (!*m_.qk_layernorm) m_.qk_layernorm_kind.reset();
     if (const Value& softmax = c_.Get(K::softmax_type); softmax.is_text()) m_.softmax_type = softmax.ToText();
     const Value& window = c_.Get(K::window_size);
-    // A window of -1 tokens to the left has no limit there.
-    if (window.is_list() && window.list().size() == 2 && window.list()[0].is_int() && window.list()[0].integer() >= 0) {
-      m_.window_size = window.list()[0].integer() + 1;
-      WindowedLayers();
-    }
+    m_.window_size = SeenTokens(window);
+    if (m_.window_size.has_value()) WindowedLayers();
     if (On(K::multi_latent_attention)) {
       m_.attention = "mla";
       m_.kv_channels.reset();
@@ -221,23 +224,8 @@ class Reader {
     m_.moe_router_num_groups = Size(K::moe_router_num_groups);
     if (m_.moe_router_num_groups.has_value()) m_.moe_router_group_topk = Size(K::moe_router_group_topk);
     m_.moe_router_enable_expert_bias = On(K::moe_router_enable_expert_bias);
-    const int64_t layers = std::min(m_.num_layers, kMostLayers);
-    const Value& frequency = c_.Get(K::moe_layer_freq);
     if (m_.hybrid_layer_pattern.has_value()) return;  // the pattern says it
-    for (int64_t i = 0; i < layers; ++i) m_.moe_layer_freq.push_back(IsMoe(frequency, i) ? 1 : 0);
-  }
-
-  // Of a list with one entry a layer.
-  static bool Listed(const Value& frequency, int64_t layer) {
-    const auto at = static_cast<size_t>(layer);
-    return at < frequency.list().size() && frequency.list()[at].truthy();
-  }
-
-  // moe_layer_freq: one layer in so many, or a list with one entry a layer.
-  static bool IsMoe(const Value& frequency, int64_t layer) {
-    if (frequency.is_list()) return Listed(frequency, layer);
-    const int64_t every = frequency.is_int() ? frequency.integer() : 1;
-    return every <= 0 || layer % every == 0;
+    m_.moe_layer_freq = MoeLayers(c_.Get(K::moe_layer_freq), m_.num_layers);
   }
 
   const Config& c_;
@@ -250,6 +238,21 @@ class Reader {
 
 absl::StatusOr<ModelSpec> ModelFromKnobs(const Config& config, std::optional<Knob>* missing) {
   return Reader(config).Run(missing);
+}
+
+std::vector<int64_t> MoeLayers(const Value& frequency, int64_t layers) {
+  const int64_t every = frequency.is_int() ? frequency.integer() : 1;
+  std::vector<int64_t> moe;
+  for (int64_t i = 0; i < std::min(layers, kMostLayers); ++i) {
+    moe.push_back((frequency.is_list() ? Listed(frequency, i) : every <= 0 || i % every == 0) ? 1 : 0);
+  }
+  return moe;
+}
+
+std::optional<int64_t> SeenTokens(const Value& window) {
+  const bool sized = window.is_list() && window.list().size() == 2 && window.list()[0].is_int();
+  if (!sized || window.list()[0].integer() < 0) return std::nullopt;  // -1 to the left: all of them
+  return std::min(window.list()[0].integer(), INT64_MAX - 1) + 1;
 }
 
 }  // namespace flightplan

@@ -2,9 +2,15 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/derive/model_from_knobs.h"
+#include "resolver/plan/model_fields.h"
 
 namespace flightplan {
 namespace {
@@ -226,8 +232,49 @@ absl::StatusOr<ModelShape> MakeShape(const ModelSpec& m) {
 
 namespace {
 
-// The model as a configuration changes it; empty where it does not. Only what somebody wrote counts: a class default
-// says nothing about the model.
+// A size that model and configuration call by one name.
+struct SharedSize {
+  Knob knob{};
+  const ModelField* field;
+};
+
+const std::vector<SharedSize>& SharedSizes() {
+  static const auto* const sizes = [] {
+    auto* const all = new std::vector<SharedSize>;
+    for (const ModelField& field : ModelFields()) {
+      const bool size = std::holds_alternative<int64_t ModelSpec::*>(field.member) ||
+                        std::holds_alternative<std::optional<int64_t> ModelSpec::*>(field.member);
+      const std::optional<Knob> knob = FindKnob(field.name);
+      // The first two change lists as well; what a model may be asked for at most is no size of its own.
+      const bool other = knob == Knob::num_layers || knob == Knob::mtp_num_layers ||
+                         knob == Knob::max_position_embeddings || knob == Knob::window_size;
+      if (size && knob.has_value() && !other) all->push_back({*knob, &field});
+    }
+    return all;
+  }();
+  return *sizes;
+}
+
+std::optional<int64_t> SizeOf(const ModelSpec& model, const ModelField& field) {
+  if (const auto* const plain = std::get_if<int64_t ModelSpec::*>(&field.member)) return model.*(*plain);
+  return model.*std::get<std::optional<int64_t> ModelSpec::*>(field.member);
+}
+void SetSize(const ModelField& field, int64_t size, ModelSpec* model) {
+  if (const auto* const plain = std::get_if<int64_t ModelSpec::*>(&field.member)) {
+    model->*(*plain) = size;
+  } else {
+    model->*std::get<std::optional<int64_t> ModelSpec::*>(field.member) = size;
+  }
+}
+
+// Whether the model has a part with this size, or may be given one.
+bool TakesSize(const ModelSpec& model, const SharedSize& size) {
+  const bool of_heads = size.knob == Knob::kv_channels || size.knob == Knob::num_query_groups;
+  if (of_heads) return !model.is_mla();
+  if (size.knob == Knob::q_lora_rank) return model.is_mla();
+  return SizeOf(model, *size.field).has_value() || (model.is_moe() && absl::StartsWith(size.field->name, "moe_"));
+}
+
 std::optional<ModelSpec> ChangedBy(const Config& config, const ModelSpec& model) {
   std::optional<ModelSpec> changed;
   const auto m = [&]() -> ModelSpec& { return changed.has_value() ? *changed : changed.emplace(model); };
@@ -264,10 +311,40 @@ std::optional<ModelSpec> ChangedBy(const Config& config, const ModelSpec& model)
     take(Knob::moe_router_topk, &ModelSpec::moe_router_topk);
     take(Knob::moe_ffn_hidden_size, &ModelSpec::moe_ffn_hidden_size);
   }
+  const auto differs = [&](const SharedSize& size) {
+    return given(size.knob) && config.Get(size.knob).integer() > 0 && TakesSize(model, size) &&
+           SizeOf(model, *size.field) != config.Get(size.knob).integer();
+  };
+  const std::vector<SharedSize>& sizes = SharedSizes();
+  const bool rebuilt = std::any_of(sizes.begin(), sizes.end(), [&](const SharedSize& size) {
+    return config.origin(size.knob) == Origin::kCaller && differs(size);
+  });
+  // What the model's own sizes left to each other follows from the new ones: a head's width of the hidden size.
+  for (const SharedSize& size : sizes) {
+    if (rebuilt && differs(size)) SetSize(*size.field, config.Get(size.knob).integer(), &m());
+  }
+  const Value& window = config.Get(Knob::window_size);
+  if (config.origin(Knob::window_size) == Origin::kCaller && SeenTokens(window).has_value() &&
+      model.window_size != SeenTokens(window)) {
+    m().window_size = SeenTokens(window);
+  }
+  if (model.is_moe() && !model.hybrid_layer_pattern.has_value() &&
+      config.origin(Knob::moe_layer_freq) == Origin::kCaller) {
+    std::vector<int64_t> layers = MoeLayers(config.Get(Knob::moe_layer_freq), (changed ? *changed : model).num_layers);
+    if ((changed ? *changed : model).moe_layer_freq != layers) m().moe_layer_freq = std::move(layers);
+  }
   return changed;
 }
 
 }  // namespace
+
+std::optional<ModelSpec> ChangedModel(const ModelSpec& model, const Config& config) {
+  std::optional<ModelSpec> changed = ChangedBy(config, model);
+  if (!changed.has_value()) return changed;
+  const absl::StatusOr<ModelParameters> parameters = CountParameters(*changed);
+  changed->computed = parameters.ok() ? std::optional(parameters->counts) : std::nullopt;
+  return changed;
+}
 
 absl::StatusOr<ModelShape> MakeShape(const ModelSpec& model, const Config& config, const ModelShape* own) {
   const std::optional<ModelSpec> changed = ChangedBy(config, model);

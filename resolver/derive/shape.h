@@ -102,8 +102,10 @@ struct ModelShape {
 // INVALID_ARGUMENT when the parameters cannot be counted or when there are more kinds of layers than kMaxLayerKinds.
 absl::StatusOr<ModelShape> MakeShape(const ModelSpec& model);
 
-// The model with what a configuration changes of it: depth, MTP depths, experts and vocabulary padding. `own`: the
-// model's shape without that, where it is known; else null.
+// The model as a configuration changes it, with parameters counted anew; empty where it does not: its depth, MTP
+// depths, experts, and each size that the caller wrote. A class default says nothing about the model.
+std::optional<ModelSpec> ChangedModel(const ModelSpec& model, const Config& config);
+// The shape of that, and vocabulary padding. `own`: the model's shape without a change, where it is known; else null.
 absl::StatusOr<ModelShape> MakeShape(const ModelSpec& model, const Config& config, const ModelShape* own = nullptr);
 
 }  // namespace flightplan

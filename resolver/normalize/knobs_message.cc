@@ -9,6 +9,7 @@
 #include "google/protobuf/descriptor.h"
 #include "resolver/base/utf8.h"
 #include "resolver/plan/knob_value.h"
+#include "resolver/plan/layer_pattern.h"
 #include "resolver/plan/model_fields.h"
 
 namespace flightplan {
@@ -115,6 +116,21 @@ void ValueToMessage(const Value& value, v1::KnobValue* message) {
   }
 }
 
+namespace {
+
+// A layer pattern is the list that it stands for, as in a launch that is read.
+Value Listed(Knob knob, Value value, const std::string& field, Violations* violations) {
+  if (Row(knob).type != ValueType::kFreq || !value.is_text()) return value;
+  const absl::StatusOr<std::vector<int64_t>> layers = ExpandLayerPattern(value.text());
+  if (!layers.ok()) {
+    violations->Add(field, layers.status());
+    return value;
+  }
+  return Value(Value::List(layers->begin(), layers->end()));
+}
+
+}  // namespace
+
 std::vector<std::pair<Knob, Value>> PinsFromMessages(const v1::Knobs& typed,
                                                      const google::protobuf::RepeatedPtrField<v1::KnobSetting>& named,
                                                      absl::string_view typed_field, absl::string_view named_field,
@@ -126,9 +142,10 @@ std::vector<std::pair<Knob, Value>> PinsFromMessages(const v1::Knobs& typed,
   for (const google::protobuf::FieldDescriptor* field : fields) {
     auto knob = KnobsByNumber().find(field->number());
     if (knob == KnobsByNumber().end()) continue;
-    const Value value = TypedValue(typed, *field);
+    const std::string path = absl::StrCat(typed_field, ".", field->name());
+    const Value value = Listed(knob->second, TypedValue(typed, *field), path, violations);
     if (absl::Status status = CheckKnobValue(knob->second, value); !status.ok()) {
-      violations->Add(absl::StrCat(typed_field, ".", field->name()), status);
+      violations->Add(path, status);
     }
     pins.emplace(knob->second, value);
   }
@@ -147,9 +164,10 @@ std::vector<std::pair<Knob, Value>> PinsFromMessages(const v1::Knobs& typed,
                                    near.empty() ? "" : absl::StrCat("; nearest is '", near, "'")));
       continue;
     }
-    const Value value = ValueFromMessage(setting.value(), absl::StrCat(path, ".value"), violations);
+    const std::string at = absl::StrCat(path, ".value");
+    const Value value = Listed(*knob, ValueFromMessage(setting.value(), at, violations), at, violations);
     if (absl::Status status = CheckKnobValue(*knob, value); !status.ok()) {
-      violations->Add(absl::StrCat(path, ".value"), status);
+      violations->Add(at, status);
     }
     auto [slot, fresh] = pins.emplace(*knob, value);
     if (!fresh && slot->second != value) {
@@ -163,9 +181,8 @@ std::vector<std::pair<Knob, Value>> PinsFromMessages(const v1::Knobs& typed,
 void CheckModelPins(const std::vector<std::pair<Knob, Value>>& pins, absl::string_view path, Violations* violations) {
   for (const auto& [knob, value] : pins) {
     const ModelField* field = FindModelField(Name(knob));
-    if (field == nullptr || !value.is_number() || field->max == 0 || value.real() <= static_cast<double>(field->max)) {
-      continue;
-    }
+    const bool size = field != nullptr && Row(knob).type != ValueType::kFreq;  // whose limit is that of its items
+    if (!size || !value.is_number() || field->max == 0 || value.real() <= static_cast<double>(field->max)) continue;
     violations->Add(absl::StrCat(path, ".", Name(knob)),
                     absl::StrCat("must be at most ", field->max, ", not ", value.ToText()));
   }
