@@ -14,6 +14,7 @@
 #include "resolver/evidence/snapshot.h"
 #include "resolver/normalize/canonical_bytes.h"
 #include "resolver/normalize/violations.h"
+#include "resolver/plan/knob.h"
 #include "resolver/resolver.h"
 #include "tests/support/answers.h"
 
@@ -156,9 +157,14 @@ TEST(Evidence, AStaleSnapshotSaysSoAndNothingElseChanges) {
 }
 
 TEST(Evidence, AReportedStepTimeMovesTheForecastAndIsNamed) {
-  const v1::Range before = Resolve(Snapshot({})).estimate().step_time_us();
+  const v1::ResolveConfigResponse plan = Resolve(Snapshot({}));
+  const v1::Range before = plan.estimate().step_time_us();
   const double measured = before.value() * 1.08;
-  const v1::ResolveConfigResponse after = Resolve(Snapshot({Report("job-1", "step_time_us", measured)}));
+  v1::Measurement report = Report("job-1", "step_time_us", measured);
+  for (const v1::Decision& decision : plan.decisions()) {
+    if (FindKnob(decision.name()).has_value()) testing::Set(decision.name(), decision.value(), report.add_knobs());
+  }
+  const v1::ResolveConfigResponse after = Resolve(Snapshot({report}));
   // Nearer to the report than to what was forecast.
   const double moved = after.estimate().step_time_us().value();
   EXPECT_LT(std::abs(measured - moved), moved - before.value());

@@ -366,7 +366,10 @@ absl::Status Resolver::PlanLayouts(const v1::PlanLayoutsRequest& request, const 
 absl::StatusOr<Measurement> Resolver::ReadMeasurement(const v1::Measurement& message,
                                                       std::optional<int64_t> now_us) const {
   FLIGHTPLAN_ASSIGN_OR_RETURN(ReportedRun reported, NormalizeReport(message, now_us, *catalog_));
-  const NormalizedIntent* const other = reported.other.has_value() ? &*reported.other : nullptr;
+  NormalizedIntent* const other = reported.other.has_value() ? &*reported.other : nullptr;
+  // By the rates that the questions are forecast with which it then corrects.
+  FLIGHTPLAN_RETURN_IF_ERROR(ChooseProfile(*known_profiles_, &reported.intent));
+  if (other != nullptr) FLIGHTPLAN_RETURN_IF_ERROR(ChooseProfile(*known_profiles_, other));
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::vector<ReportFault> faults,
                               ForecastRun(reported.intent, other, message.value(), &reported.run));
   for (const ReportFault& fault : faults) {

@@ -22,6 +22,10 @@ bool IsNearer(const Near& a, const Near& b) {
   return a.run->newest->revision > b.run->newest->revision;
 }
 
+// Two forecasts of one run: knobs, sequence and batch that are not written down make another one.
+constexpr double kSameForecast = 0.01;  // of their logarithms
+bool SameForecast(double a, double b) { return a > 0 && b > 0 && std::abs(std::log(a / b)) < kSameForecast; }
+
 template <class A, class B>
 double Shared(const A& a, const B& b, bool same_class, bool same_cluster) {
   double shared = kGpuShare;
@@ -29,7 +33,8 @@ double Shared(const A& a, const B& b, bool same_class, bool same_cluster) {
   if (a.precision == b.precision && a.target == b.target) shared += kStackShare;
   if (same_class) {
     shared += kModelShare;
-    if (a.layout == b.layout && a.gpu_count == b.gpu_count) shared += kLayoutShare;
+    const bool same_layout = a.layout == b.layout && a.gpu_count == b.gpu_count;
+    if (same_layout && SameForecast(a.forecast, b.forecast)) shared += kLayoutShare;
   }
   return shared;
 }

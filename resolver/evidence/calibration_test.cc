@@ -91,6 +91,18 @@ TEST(Calibrate, TheSameRunSettlesItsForecast) {
   EXPECT_EQ(c.from[0]->id, "r1");
 }
 
+// A report names the knobs that its writer thought of: one whose forecast is another is of another run.
+TEST(Calibrate, ARunWithOtherKnobsIsNotTheSame) {
+  Reports same, other;
+  same.Add(1.10);
+  Measurement& m = other.Add(1.10);
+  Change(&m, [](MeasuredRun* run) { run->forecast = 130; });
+  m.value = 143;
+  const Calibration settled = Calibrate(Question(), same.Table()), near = Calibrate(Question(), other.Table());
+  EXPECT_LT(near.factor, settled.factor);
+  EXPECT_GT(Width(near), 2 * Width(settled));
+}
+
 TEST(Calibrate, AnotherModelSaysLessThanTheSameModel) {
   Reports same_model, other_model;
   same_model.Add(1.10, "m", 2);
