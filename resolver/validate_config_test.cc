@@ -22,6 +22,7 @@ using testing::DropAdvice;
 using testing::Errors;
 using testing::FileOf;
 using testing::FindEntry;
+using testing::FindFinding;
 using testing::Resolved;
 using testing::SmallWithoutVocabulary;
 using testing::TestResolver;
@@ -182,6 +183,23 @@ TEST(ValidateConfig, AGpuThatIsNotKnownLeavesTheRulesJudged) {
         return absl::StrContains(what, "no GPU named 'h1000'") && absl::StrContains(what, "h100");
       });
   EXPECT_NE(told, response.not_judged().end());
+}
+
+// A rule that looks at Transformer Engine, too, says nothing of an assumed version where any would be refused.
+TEST(ValidateConfig, AnAssumedLibraryExcusesOnlyWhatRestsOnIt) {
+  const std::string words =
+      "--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --num-experts 32 --moe-grouped-gemm --bf16 "
+      "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --vocab-size 32000 "
+      "--expert-model-parallel-size 4 --use-transformer-engine-op-fuser --swiglu --disable-bias-linear "
+      "--tensor-model-parallel-size 2 --sequence-parallel --expert-tensor-parallel-size ";
+  const auto standing = [&](const char* etp) {
+    v1::ValidateConfigRequest request = WordsOf("megatron-lm", absl::StrCat(words, etp));
+    const v1::ValidateConfigResponse answer = Validated(request);
+    const v1::Finding* const found = FindFinding(answer.findings(), "build.op-fuser-grouped-mlp-support");
+    return found == nullptr ? v1::SEVERITY_UNSPECIFIED : found->severity();
+  };
+  EXPECT_EQ(standing("2"), v1::SEVERITY_ERROR);
+  EXPECT_NE(standing("1"), v1::SEVERITY_ERROR);
 }
 
 }  // namespace

@@ -280,6 +280,23 @@ void Change(const Program::Step& step, const RecordedReads& reads, Editor* edito
   editor->writes().Clear();
 }
 
+// Whether the step, which fires, would with an older library, too: then its version is not what the step looks at.
+bool FiresWithOlderTe(const Program::Step& step, const Facts& facts, Environment* env) {
+  std::optional<Version> oldest = Version();
+  oldest.swap(env->te);
+  const bool fires = FiresAsStated(step, facts, env);
+  oldest.swap(env->te);
+  return fires;
+}
+
+// What fires whatever Transformer Engine there is says nothing of one that is assumed.
+Finding MakeFiredFinding(const Program::Step& step, const Facts& facts, Environment* env) {
+  Finding finding = MakeFinding(*step.rule, facts);
+  if (!step.gates_library || env->te_stated || !FiresWithOlderTe(step, facts, env)) return finding;
+  std::erase_if(finding.observed, [](const Observed& seen) { return seen.name == "te"; });
+  return finding;
+}
+
 }  // namespace
 
 RunResult Run(Config config, Environment env, Found found, KeepArguments keep) {
@@ -309,7 +326,7 @@ RunResult Run(Config config, Environment env, Found found, KeepArguments keep) {
       Change(step, reads, &editor, &pending);
     } else if (step.when(facts)) {
       if (!Reported(result.findings, IdFor(*step.rule, result.env.target))) {
-        result.findings.push_back(MakeFinding(*step.rule, facts));
+        result.findings.push_back(MakeFiredFinding(step, facts, &result.env));
       }
     } else if (const Assumption assumption = AssumptionOf(step, facts, &result.env); assumption != Assumption::kNone) {
       // One of those that the image meets speaks for all of them.
