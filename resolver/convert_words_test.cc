@@ -80,6 +80,16 @@ TEST(ConvertWords, CountsTheStagesOfLayersOnAStage) {
   EXPECT_EQ(errors, 0) << answer.ShortDebugString();
 }
 
+// Megatron-LM derives the virtual stages from the layout before anything asks for them.
+TEST(ConvertWords, WritesTheVirtualStagesOfALayout) {
+  const v1::ConvertConfigResponse answer =
+      ScriptTo("megatron-bridge",
+               "--mock-data --tokenizer-type NullTokenizer --num-experts 8 --pipeline-model-parallel-size 2 "
+               "--expert-model-parallel-size 4 --overlap-moe-expert-parallel-comm --moe-token-dispatcher-type alltoall "
+               "--pipeline-model-parallel-layout 'Ettttttt|tttttttt|tttttttt|tttttttttL'");
+  EXPECT_TRUE(Writes(answer, "model.virtual_pipeline_model_parallel_size=2")) << answer.launch().text();
+}
+
 // The shell has to work them out, in the new launch as in the old one.
 TEST(ConvertWords, KeepsPathsInVariables) {
   const v1::ConvertConfigResponse answer =

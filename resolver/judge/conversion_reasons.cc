@@ -25,6 +25,10 @@ bool IsReadThereAlone(Knob knob, const Environment& from, const Environment& to)
   return decay && StackOf(to).container && !StackOf(from).container;
 }
 
+bool IsAskedBeforeDerived(Knob knob, const Environment& to) {
+  return knob == Knob::virtual_pipeline_model_parallel_size && StackOf(to).container;
+}
+
 bool IsOfProcess(Knob knob) { return knob == Knob::local_rank; }
 
 bool TakesWord(Knob knob, const Value& value, const Environment& env) {

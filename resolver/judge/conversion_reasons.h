@@ -18,6 +18,9 @@ bool MeansAnother(Knob knob, const Environment& from, const Environment& to);
 // Of the weight decay that a command line copies to its scheduler; a container's scheduler reads its own only.
 bool IsReadThereAlone(Knob knob, const Environment& from, const Environment& to);
 
+// A container asks for the virtual stages before it reads the layout that says them.
+bool IsAskedBeforeDerived(Knob knob, const Environment& to);
+
 // The launcher tells each process.
 bool IsOfProcess(Knob knob);
 

@@ -108,10 +108,11 @@ class Conversion {
       const Value& value = runs_here.Get(knob);
       // What one derives and the other leaves None, that works out from the same values when it needs it.
       const bool derived = SetByStack(here, "", knob) || SetByStack(there, "", knob);
-      const bool set = SetByOwnCode(here, knob) || IsReadThereAlone(knob, from_.env, to_.env) ||
+      const bool early = !value.is_none() && IsAskedBeforeDerived(knob, to_.env);
+      const bool set = early || SetByOwnCode(here, knob) || IsReadThereAlone(knob, from_.env, to_.env) ||
                        (derived && !runs_there.Get(knob).is_none());
       const bool same = SameValue(source_defaults.Get(knob), target_defaults.Get(knob)) && !set;
-      if (same || MeansTheSame(value, runs_there.Get(knob))) continue;
+      if (same || (!early && MeansTheSame(value, runs_there.Get(knob)))) continue;
       if (IsIdle(knob, runs_here) && IsIdle(knob, runs_there)) continue;
       // Its new name has a default of its own.
       if (IsRenamed(knob, to_.env) || RenameFor(knob, value, from_.config, to_.env).has_value()) continue;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/base/integers.h"
 #include "resolver/base/saturating.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/rules/bridge/graph_modules_util.h"
@@ -258,7 +259,9 @@ const Rule kRules[] = {
          [](F f) {  // Megatron-FSDP holds one chunk per rank, so there only the overlap can go
            const bool fsdp = f.on(K::use_megatron_fsdp) || f.on(K::dist_use_megatron_fsdp);
            std::vector<Patch> patches = EpOverlapOff(f);
-           if (!fsdp) patches.insert(patches.begin(), {Assign(K::virtual_pipeline_model_parallel_size, 2)});
+           const int64_t of_layout = FloorDiv(f.layout_stages().value_or(0), f.num(K::pipeline_model_parallel_size));
+           const int64_t size = of_layout > 1 ? of_layout : 2;
+           if (!fsdp) patches.insert(patches.begin(), {Assign(K::virtual_pipeline_model_parallel_size, size)});
            return patches;
          }},
     {.id = "bridge-ep-overlap.no-full-recompute",
