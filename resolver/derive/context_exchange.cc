@@ -30,6 +30,7 @@ ContextExchange ContextExchangeOf(const ModelShape& shape, int64_t tp, int64_t c
   const int64_t heads = std::max<int64_t>(1, shape.heads / tp);
   const int64_t groups = shape.is_mla() ? heads : std::max<int64_t>(1, shape.groups / tp);
   const int64_t spread = std::gcd(heads, groups);
+  if (shape.sinks) return {CpComm::kAllToAll, 1, 1};
   if (HasWindow(shape)) return {spread % cp == 0 ? CpComm::kAllToAll : CpComm::kAllGather, 1, 1};
   const int64_t near = std::max<int64_t>(1, domain_gpus / tp);
   const int64_t tokens = seq_length / cp;

@@ -33,11 +33,19 @@ TEST(ContextExchange, FewGroupsKeepTheRingWhileItHides) {
 }
 
 TEST(ContextExchange, WindowsNeedTheWholeSequence) {
-  const ModelShape shape = Shape("gpt-oss-20b");  // 64 heads, 8 groups
+  ModelShape shape = Shape("gpt-oss-20b");  // 64 heads, 8 groups
+  shape.sinks = false;
   EXPECT_EQ(ContextExchangeOf(shape, 1, 2, 8'192, 8).type, CpComm::kAllToAll);
   EXPECT_EQ(ContextExchangeOf(shape, 2, 4, 8'192, 8).type, CpComm::kAllToAll);
   EXPECT_EQ(ContextExchangeOf(shape, 2, 8, 8'192, 8).type, CpComm::kAllGather);
   EXPECT_EQ(ContextExchangeOf(shape, 1, 1, 8'192, 8).type, CpComm::kP2p);  // nothing to exchange
+}
+
+TEST(ContextExchange, SinksLeaveTheAllToAll) {
+  const ModelShape shape = Shape("gpt-oss-20b");
+  EXPECT_TRUE(shape.sinks);
+  EXPECT_EQ(ContextExchangeOf(shape, 1, 8, 8'192, 8).type, CpComm::kAllToAll);
+  EXPECT_EQ(ContextExchangeOf(shape, 2, 8, 8'192, 8).type, CpComm::kAllToAll);  // not legal: rules and search say so
 }
 
 }  // namespace

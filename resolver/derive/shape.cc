@@ -202,6 +202,7 @@ absl::StatusOr<ModelShape> MakeShape(const ModelSpec& m) {
   s.indexer_dim = m.dsa_indexer_head_dim.value_or(N(m.index_head_dim));
   s.indexer_topk = N(m.dsa_indexer_topk);
   if (m.qk_layernorm.value_or(false) && !m.is_mla()) s.qk_norm_width = (s.heads + s.groups) * s.head_dim;
+  s.sinks = m.softmax_type.value_or("vanilla") != "vanilla";
   s.output_gate = m.attention_output_gate || m.mla_output_gate;
   s.linear_key_heads = N(m.linear_num_key_heads);
   s.linear_value_heads = N(m.linear_num_value_heads);

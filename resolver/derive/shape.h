@@ -65,6 +65,7 @@ struct ModelShape {
   int64_t indexer_heads = 0, indexer_dim = 0, indexer_topk = 0;
   int64_t qk_norm_width = 0;  // scalars per token that query and key norms keep: (heads + groups) * head_dim or 0
   bool output_gate = false;
+  bool sinks = false;  // the softmax has a term of its own beside the keys
   int64_t linear_key_heads = 0, linear_value_heads = 0, linear_key_dim = 0, linear_value_dim = 0, conv_kernel = 0;
   int64_t mamba_heads = 0, mamba_head_dim = 0, mamba_state = 0, mamba_groups = 0, mamba_chunk = 128;
 

@@ -241,7 +241,7 @@ TEST(LegalLayouts, GiveTheEmbeddingAndTheLossStagesOfTheirOwn) {
   EXPECT_EQ(count(16, 8, true), 0U);
 }
 
-TEST(LegalLayouts, CutAScanByItsHeads) {
+TEST(LegalLayouts, CutAScanAndSinksByTheirHeads) {
   const Catalog catalog = *Catalog::Builtin();
   const auto legal = [&](const char* model, int32_t tp, int32_t cp) {
     const ModelShape shape = *MakeShape(**catalog.FindModel(model));
@@ -253,6 +253,9 @@ TEST(LegalLayouts, CutAScanByItsHeads) {
   EXPECT_FALSE(legal("nemotron-h-8b", 8, 32));
   EXPECT_TRUE(legal("qwen3-next-80b-a3b", 2, 8));  // 16 key heads
   EXPECT_FALSE(legal("qwen3-next-80b-a3b", 4, 8));
+  EXPECT_TRUE(legal("gpt-oss-120b", 1, 8));  // sinks: 64 heads of 8 groups
+  EXPECT_FALSE(legal("gpt-oss-120b", 1, 16));
+  EXPECT_FALSE(legal("gpt-oss-120b", 2, 8));
 }
 
 TEST(Search, SaysWhenNothingFits) {

@@ -37,6 +37,13 @@ bool TensorSizeFits(const ModelShape& shape, const LayoutQuestion& question, int
   return heads && groups && linear && mamba && widths && sequence;
 }
 
+// Attention sinks leave context parallelism the all-to-all alone, which deals out the heads and the query groups of a
+// tensor-parallel rank (derive/context_exchange.h).
+bool SinksFit(const ModelShape& shape, int64_t cp, int64_t tp) {
+  const int64_t groups = shape.is_mla() ? shape.heads : shape.groups;
+  return !shape.sinks || (shape.heads / tp % cp == 0 && std::max<int64_t>(1, groups / tp) % cp == 0);
+}
+
 // Context parallelism gives every rank a chunk from the front and one from the back. State that runs along the sequence
 // cannot be cut that way: its layers exchange the sequence for heads (rules/core/attention_variant, hybrid_build).
 bool ContextSizeFits(const ModelShape& shape, const LayoutQuestion& question, int64_t cp, int64_t tp) {
@@ -44,7 +51,8 @@ bool ContextSizeFits(const ModelShape& shape, const LayoutQuestion& question, in
   const bool linear = shape.linear_value_heads % (tp * cp) == 0 && shape.linear_key_heads % (tp * cp) == 0;
   const int64_t groups = shape.mamba_groups / tp;
   const bool mamba = shape.mamba_heads / tp % cp == 0 && (groups == 0 || groups % cp == 0 || cp % groups == 0);
-  return linear && mamba && question.seq_length % (2 * cp * (question.sequence_parallel ? tp : 1)) == 0;
+  return linear && mamba && SinksFit(shape, cp, tp) &&
+         question.seq_length % (2 * cp * (question.sequence_parallel ? tp : 1)) == 0;
 }
 
 // With CP and the micro-batch both divided by a common factor a rank holds the same tokens of the same number of

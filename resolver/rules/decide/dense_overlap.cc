@@ -130,7 +130,8 @@ void ContextParallel(Deliberation& d) {
       return;
     case CpComm::kAllToAll:
       choose("a2a",
-             absl::StrCat("CP ", d.f.cp, ": a window needs the whole sequence of its heads; a ring cannot serve it"),
+             absl::StrCat("CP ", d.f.cp, ": ", d.f.shape.sinks ? "attention sinks need" : "a window needs",
+                          " the whole sequence of their heads; a ring cannot serve it"),
              evidence::kWindowedContext);
       return;
     case CpComm::kAllGather:
