@@ -59,10 +59,11 @@ constexpr Record kRecords[] = {
      "ranks at the same step, but for a bring-up",
      kMoeGuide},
     {"decide.cp-overlap", "overlap", "decision", "decide", Verdict::kAdvice,
-     "cp_comm_type hierarchical_context_parallel_sizes context_parallel_size seq_length window_size",
+     "cp_comm_type hierarchical_context_parallel_sizes context_parallel_size seq_length window_size softmax_type",
      "with CP a ring (p2p) whose transfers hide behind attention; for windowed attention an all-to-all or an "
      "all-gather, "
-     "because a window needs the whole sequence; a2a+p2p where CP leaves the NVLink domain with too few tokens a rank",
+     "because a window needs the whole sequence; for attention sinks the all-to-all alone; a2a+p2p where CP leaves the "
+     "NVLink domain with too few tokens a rank",
      "Megatron-Core's communication-overlap guide, and its long-context recipes"},
     {"decide.cuda-graphs", "cuda-graph", "decision", "decide", Verdict::kAdvice,
      "cuda_graph_impl cuda_graph_modules cuda_graph_scope te_rng_tracker use_te_rng_tracker moe_paged_stash "
@@ -170,8 +171,10 @@ constexpr Record kRecords[] = {
      "Megatron-Bridge:scripts/performance/utils/overrides.py"},
     {"decide.fusions", "fusion", "decision", "decide", Verdict::kAdvice,
      "moe_grouped_gemm moe_permute_fusion moe_router_fusion bias_dropout_fusion apply_rope_fusion "
-     "cross_entropy_loss_fusion cross_entropy_fusion_impl add_bias_linear deterministic_mode",
-     "fused kernels wherever the stated Transformer Engine has them and nothing else of the plan excludes them",
+     "cross_entropy_loss_fusion cross_entropy_fusion_impl add_bias_linear deterministic_mode attention_backend "
+     "softmax_type",
+     "fused kernels wherever the stated Transformer Engine has them and nothing else of the plan excludes them; for "
+     "attention sinks any backend where a stack's default is flash attention, which has none",
      "Megatron-LM:megatron/core/transformer/transformer_config.py, NVIDIA/TransformerEngine#2579"},
     {"decide.model-import", "model", "info", "decide", Verdict::kAdvice, "",
      "what a model description here cannot hold is counted with the nearest that it can; the finding says how far off",

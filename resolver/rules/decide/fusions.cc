@@ -22,6 +22,13 @@ constexpr Row kBiasDropout[] = {
      .cites = {"Megatron-LM@d98e8a64dd megatron/core/transformer/moe/experts.py:205"}},
 };
 
+constexpr Row kAttention[] = {
+    {.when = [](D d) { return d.f.shape.sinks && d.is(K::attention_backend, "flash"); },
+     .value = "auto",
+     .why = "flash attention, this stack's default, has no sinks: Transformer Engine takes a backend that has",
+     .cites = {"verl-project/verl#5224"}},
+};
+
 // Fused permutation broke with newer Triton releases, so it stays out of a bring-up.
 constexpr absl::string_view kTritonBreaks = "NVIDIA/TransformerEngine#2579";
 constexpr Row kPermutation[] = {
@@ -78,6 +85,7 @@ void DecideFusions(Deliberation& d) {
     Choose(d, K::moe_permute_fusion, kRule, kPermutation);
     Choose(d, K::moe_router_fusion, kRule, kRouter);
   }
+  Choose(d, K::attention_backend, kRule, kAttention);
   Choose(d, K::apply_rope_fusion, kRule, kRope);
   Choose(d, K::cross_entropy_loss_fusion, kRule, kCrossEntropy);
 }

@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/base/integers.h"
 #include "resolver/rules/core/grid_util.h"
+#include "resolver/rules/core/te_attention_util.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"
 
@@ -33,6 +34,15 @@ std::string DenseGrid(F f) {
   const std::optional<int64_t> size = DenseSize(f);
   return absl::StrCat("tp*pp*cp", HasWeightShards(f) ? "*gtp" : "", " = ",
                       size.has_value() ? absl::StrCat(*size) : "more than 64 bits");
+}
+
+std::vector<Patch> OneLevelExchange(F f) {
+  std::vector<Patch> fixes;
+  for (const absl::string_view type : {"p2p", "a2a"}) {
+    if (ServesAllLayers(f, type)) fixes.push_back({Assign(K::cp_comm_type, Value(Value::List{type}))});
+  }
+  if (fixes.empty()) fixes.push_back({Assign(K::cp_comm_type, Value(Value::List{"all_gather"}))});
+  return fixes;
 }
 
 const Rule kRules[] = {
@@ -105,7 +115,7 @@ const Rule kRules[] = {
      .reads = {K::cp_comm_type, K::hierarchical_context_parallel_sizes},
      .when = [](F f) { return f.has(K::cp_comm_type, "a2a+p2p") && f.none(K::hierarchical_context_parallel_sizes); },
      .needs = "cp_comm_type a2a+p2p needs hierarchical_context_parallel_sizes",
-     .fixes = {{{K::cp_comm_type, Literal::List("p2p")}}, {{K::cp_comm_type, Literal::List("a2a")}}}},
+     .fix = OneLevelExchange},
     {.id = "mlm.etp-default-tp",
      .area = "parallelism",
      .kind = Kind::kChange,
