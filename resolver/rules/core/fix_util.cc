@@ -146,6 +146,12 @@ void Complete(F f, Patch* patch) {
   }
   const Assignment* aware = Find(*patch, K::use_precision_aware_optimizer);
   if (aware != nullptr && !aware->value.truthy()) DropPrecisionAware(f, patch);
+  // It needs the distributed optimizer (optimizer.cc), which Megatron-FSDP turns on, or does without, itself.
+  if (aware != nullptr && aware->value.truthy() && !f.on(K::use_megatron_fsdp)) {
+    for (const K distributed : {K::use_distributed_optimizer, K::optimizer_use_distributed_optimizer}) {
+      if (!f.on(distributed)) Add(distributed, true, patch);
+    }
+  }
   // A graph of the whole iteration cannot stop to look at the loss.
   const bool bridge = f.container();
   if (bridge) KeepBatchEven(f, patch);
@@ -215,6 +221,14 @@ std::vector<Patch> RanksForStages(F f, int64_t stages) {
   }
   patches.push_back(EvenRanks(f));
   return patches;
+}
+
+Patch WithoutFp8(F f) {
+  Patch patch = {Assign(K::fp8, Value())};
+  for (const K of_fp8 : {K::fp8_param, K::fp8_param_gather}) {
+    if (f.on(of_fp8)) patch.push_back(Assign(of_fp8, false));
+  }
+  return patch;
 }
 
 void CompleteFixes(F f, std::vector<Patch>* fixes) {

@@ -22,6 +22,9 @@ Patch EvenRanks(const Facts& f);
 // For a layout of so many stages: as many ranks as divide them, the nearest first; else even ones.
 std::vector<Patch> RanksForStages(const Facts& f, int64_t stages);
 
+// Everything in BF16 again.
+Patch WithoutFp8(const Facts& f);
+
 void CompleteFixes(const Facts& f, std::vector<Patch>* fixes);
 
 }  // namespace flightplan

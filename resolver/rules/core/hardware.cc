@@ -8,6 +8,7 @@
 #include "resolver/base/integers.h"
 #include "resolver/derive/fp8_recipes.h"
 #include "resolver/rules/all_to_all.h"
+#include "resolver/rules/core/fix_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -46,14 +47,6 @@ std::vector<Patch> OlderRecipe(F f) {
 const Fp8Recipe* RecipeOfRelease(F f) {
   const Fp8Recipe* const recipe = f.on(K::fp8) ? FindFp8Recipe(f.text(K::fp8_recipe)) : nullptr;
   return recipe == nullptr || recipe->te.empty() ? nullptr : recipe;
-}
-
-Patch WithoutFp8(F f) {
-  Patch patch = {Assign(K::fp8, Value())};
-  for (const K of_fp8 : {K::fp8_param, K::fp8_param_gather}) {
-    if (f.on(of_fp8)) patch.push_back(Assign(of_fp8, false));
-  }
-  return patch;
 }
 
 // One scale a tensor, with the newest way to find it that the installed Transformer Engine has; else no FP8.

@@ -15,6 +15,11 @@ bool PlainWith(F f, K dtype) { return !PrecisionAware(f) && !f.is(dtype, "fp32")
 
 constexpr absl::string_view kPlainNeeds = "optimizer states can only leave fp32 with the precision-aware optimizer";
 
+std::vector<Patch> WithDistributed(F f) {
+  if (!f.is(K::optimizer, "adam")) return {};  // others cannot have either
+  return {{Assign(K::use_distributed_optimizer, true), Assign(K::optimizer_use_distributed_optimizer, true)}};
+}
+
 const Rule kRules[] = {
     {.id = "opt.mxfp8-memory-hint",
      .cli_id = "opt.mxfp8-memory",
@@ -66,10 +71,23 @@ const Rule kRules[] = {
      .when = [](F f) { return PrecisionAware(f) && !f.on(K::optimizer_use_distributed_optimizer); },
      .needs = "up to 0.19 the precision-aware optimizer needs the distributed optimizer",
      .fixes = {{{K::use_precision_aware_optimizer, false}}},
-     .fix = [](F f) -> std::vector<Patch> {
-       if (!f.is(K::optimizer, "adam")) return {};  // others cannot have either
-       return {{Assign(K::use_distributed_optimizer, true), Assign(K::optimizer_use_distributed_optimizer, true)}};
-     }},
+     .fix = WithDistributed},
+    // Main asks when it builds the optimizer; Megatron-FSDP 2 has none to ask for.
+    {.id = "opt.precision-aware-needs-distopt",
+     .area = "distributed-optimizer",
+     .at = {Phase::kBuild, 11058},
+     .source = "Megatron-LM:megatron/core/optimizer/__init__.py:1058",
+     .core = {.since = kMain},
+     .reads = {K::use_precision_aware_optimizer, K::optimizer_use_distributed_optimizer, K::use_megatron_fsdp,
+               K::megatron_fsdp_version},
+     .when =
+         [](F f) {
+           const bool second = f.on(K::use_megatron_fsdp) && f.num(K::megatron_fsdp_version) == 2;
+           return PrecisionAware(f) && !second && !f.on(K::optimizer_use_distributed_optimizer);
+         },
+     .needs = "the precision-aware optimizer needs the distributed optimizer",
+     .fixes = {{{K::use_precision_aware_optimizer, false}}},
+     .fix = WithDistributed},
     {.id = "opt.no-param-remainders",
      .area = "version-gate",
      .kind = Kind::kChange,
