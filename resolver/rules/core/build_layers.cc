@@ -104,6 +104,27 @@ bool GroupedKernelRefuses(F f) {
          (clamped && !f.te_at_least("2.17.0.dev0"));
 }
 
+// Biases go to Adam, on the distributed optimizer that owns what is no matrix; it knows no ranks of experts.
+bool BiasesOfExpertRanks(F f) {
+  if (!Moe(f) || !f.on(K::add_bias_linear) || !EmergingOptimizer(f) || !LayerWise(f)) return false;
+  const bool own_layout = f.command_line()
+                              ? f.none(K::use_layer_wise_param_layout) || f.on(K::use_layer_wise_param_layout)
+                              : f.on(K::use_distributed_optimizer);
+  const bool own_ranks = f.num(K::expert_model_parallel_size) > 1 ||
+                         (f.set(K::expert_tensor_parallel_size) &&
+                          f.num(K::expert_tensor_parallel_size) != f.num(K::tensor_model_parallel_size));
+  return own_layout && own_ranks;
+}
+std::vector<Patch> OldLayoutOrAdam(F f) {
+  Patch layout = f.command_line() ? Patch{Assign(K::use_layer_wise_param_layout, false)}
+                                  : Patch{Assign(K::use_layer_wise_distributed_optimizer, false)};
+  Patch adam = {Assign(K::optimizer, "adam")};
+  if (f.on(K::use_layer_wise_distributed_optimizer)) {
+    adam.push_back(Assign(K::use_layer_wise_distributed_optimizer, false));
+  }
+  return {layout, adam};
+}
+
 const Rule kRules[] = {
     {.id = "build.ddp-average-per-token",
      .area = "data-parallel",
@@ -302,6 +323,34 @@ const Rule kRules[] = {
          [](F f) { return EmergingOptimizer(f) && LayerWise(f) && f.on(K::overlap_param_gather_with_optimizer_step); },
      .needs = "the layer-wise optimizer gathers parameters after its step, not beside it",
      .fixes = {{{K::overlap_param_gather_with_optimizer_step, false}}}},
+    {.id = "build.layer-wise-no-expert-bias",
+     .area = "optimizer",
+     .at = {Phase::kBuild, 10919},
+     .source = "Megatron-LM:megatron/core/optimizer/__init__.py:919",
+     .core = {18, kMain},
+     .reads = {K::optimizer, K::use_layer_wise_distributed_optimizer, K::use_layer_wise_param_layout,
+               K::use_distributed_optimizer, K::add_bias_linear, K::expert_model_parallel_size,
+               K::expert_tensor_parallel_size, K::tensor_model_parallel_size},
+     .when = BiasesOfExpertRanks,
+     .needs = "the layout of the layer-wise optimizer has no place for biases of experts that have ranks of their own",
+     .fix = OldLayoutOrAdam},
+    {.id = "build.hybrid-fsdp-shards-all",
+     .area = "fsdp",
+     .at = {Phase::kBuild, 12508},
+     .source = "Megatron-LM:megatron/core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py:2508",
+     .core = {17, kMain},
+     .reads = {K::use_megatron_fsdp, K::num_distributed_optimizer_instances, K::outer_dp_sharding_strategy,
+               K::data_parallel_sharding_strategy},
+     .when =
+         [](F f) {
+           return f.on(K::use_megatron_fsdp) && f.num(K::megatron_fsdp_version) != 2 &&
+                  f.num(K::num_distributed_optimizer_instances) > 1 && f.set(K::outer_dp_sharding_strategy) &&
+                  !f.is(K::outer_dp_sharding_strategy, "no_shard") &&
+                  !f.is(K::data_parallel_sharding_strategy, "optim_grads_params");
+         },
+     .needs = "optimizer state sharded over the instances, too, needs parameters and gradients sharded within one",
+     .fixes = {{{K::data_parallel_sharding_strategy, "optim_grads_params"}},
+               {{K::outer_dp_sharding_strategy, "no_shard"}}}},
     {.id = "build.offloaded-optimizer-decoupled",
      .area = "offload",
      .at = {Phase::kBuild, 10510},
