@@ -91,7 +91,7 @@ TEST(SeveralLaunches, ASweepIsToldOnceForEachOutcome) {
   EXPECT_FALSE(sizes.accepted_by_stack());
   ASSERT_EQ(Told(sizes).size(), 2U);
   EXPECT_TRUE(absl::StartsWith(Told(sizes)[0], "launches 3, 4 of 5")) << Told(sizes)[0];
-  EXPECT_TRUE(absl::StrContains(Told(sizes)[0], "rejected by the stack, 4 errors (")) << Told(sizes)[0];
+  EXPECT_TRUE(absl::StrContains(Told(sizes)[0], "rejected by the stack, 5 errors (")) << Told(sizes)[0];
   EXPECT_TRUE(absl::StartsWith(Told(sizes)[1], "launches 1, 2 of 5")) << Told(sizes)[1];
 }
 
