@@ -5,6 +5,8 @@
 #include "absl/strings/match.h"
 #include "resolver/base/integers.h"
 #include "resolver/base/saturating.h"
+#include "resolver/rules/core/fix_util.h"
+#include "resolver/rules/core/hybrid_util.h"
 #include "resolver/rules/core/upstream.h"
 
 namespace flightplan {
@@ -63,6 +65,18 @@ bool KernelMissing(F f) {
   if (!Dsa(f) || !f.env().capabilities_known || !f.env().has_cuda) return false;
   return f.in(K::dsa_kernel_backend, {"tilelang", "cudnn"}) &&
          f.env().capabilities.find(f.text(K::dsa_kernel_backend)) == f.env().capabilities.end();
+}
+
+// What the input projection makes of a token; gdn2 gates each channel and gdn each head.
+bool OddGdnProjection(F f) {
+  if (f.fork() || !Gdn(f) || !f.on(K::fp8)) return false;
+  const int64_t value_heads = f.num(K::linear_num_value_heads);
+  const int64_t keys = SaturatingMul(f.num(K::linear_num_key_heads), f.num(K::linear_key_head_dim));
+  const int64_t values = SaturatingMul(value_heads, f.num(K::linear_value_head_dim));
+  const bool channels = f.is(K::experimental_attention_variant, "gdn2");
+  const int64_t align = f.is(K::fp8_recipe, "mxfp8") ? 32 : 16;
+  const int64_t gates = channels ? 2 * (keys % align) + values % align : 2 * (value_heads % align);
+  return (2 * (keys % align) + 2 * (values % align) + gates) % align != 0;
 }
 
 const Rule kRules[] = {
@@ -192,6 +206,25 @@ const Rule kRules[] = {
          },
      .needs = "tensor- and context-parallel ranks together hold the same number of value heads each",
      .fix = FewerHeadRanks},
+    {.id = "build.gdn-fp8-projection",
+     .area = "fp8",
+     .at = {Phase::kBuild, 207},
+     .source = "Megatron-LM:megatron/core/ssm/gated_delta_net/common.py:207",
+     .core = {.since = 16},
+     .reads = {K::fp8, K::fp8_recipe, K::experimental_attention_variant, K::linear_num_key_heads,
+               K::linear_key_head_dim, K::linear_num_value_heads, K::linear_value_head_dim},
+     .when = OddGdnProjection,
+     .needs = "FP8 needs a multiple of 16, in MXFP8 of 32, outputs of the input projection of gated delta net",
+     .fix = [](F f) { return std::vector<Patch>{WithoutFp8(f)}; }},
+    {.id = "build.dsa-needs-mla",
+     .area = "attention-variant",
+     .at = {Phase::kBuild, 101},
+     .source = "Megatron-LM:megatron/core/models/gpt/experimental_attention_variant_module_specs.py:101",
+     .core = {.since = 16},
+     .reads = {K::experimental_attention_variant, K::multi_latent_attention},
+     .when = [](F f) { return !f.fork() && Dsa(f) && !IsHybridModel(f) && !f.on(K::multi_latent_attention); },
+     .needs = "sparse attention needs multi_latent_attention",
+     .fixes = {{{K::experimental_attention_variant, kUnset}}, {{K::multi_latent_attention, true}}}},
     {.id = "dsa.kernel-backend-known",
      .area = "attention-variant",
      .at = {Phase::kModel, 1511, 559},

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "resolver/base/integers.h"
+#include "resolver/rules/core/fix_util.h"
 #include "resolver/rules/core/hybrid_util.h"
 #include "resolver/rules/rule.h"
 
@@ -34,6 +35,20 @@ bool MambaCutUnevenlyByCp(F f) {
   const int64_t heads = MambaHeads(f) / tp, groups = f.num(K::mamba_num_groups) / tp;
   if (groups <= 0) return false;
   return !Divisible(heads, cp) || !Divisible(std::max(cp, groups), std::min(cp, groups));
+}
+
+bool HasMamba(F f) { return IsHybridModel(f) && (!HasPattern(f) || PatternNames(f, 'M')); }
+bool GroupsOfUnequalHeads(F f) {
+  const int64_t groups = f.num(K::mamba_num_groups);
+  return HasMamba(f) && groups > 0 && MambaHeads(f) > 0 && !Divisible(MambaHeads(f), groups);
+}
+// What the input projection makes of a token: gate, values, keys and queries of each group, a step of each head.
+bool OddMambaProjection(F f) {
+  constexpr int64_t kAlign = 16;
+  const auto rest = [&](K size) { return f.num(size) % kAlign; };
+  const int64_t heads = MambaHeads(f) % kAlign;
+  const int64_t inner = heads * rest(K::mamba_head_dim) + rest(K::mamba_num_groups) * rest(K::mamba_state_dim);
+  return f.on(K::fp8) && HasMamba(f) && (2 * inner + heads) % kAlign != 0;
 }
 
 // The size halved until nothing is cut unevenly by it.
@@ -118,6 +133,31 @@ const Rule kRules[] = {
              return !Divisible(heads, by) || !Divisible(std::max(by, groups), std::min(by, groups));
            });
          }},
+    {.id = "build.mamba-heads-multiple-of-groups",
+     .area = "divisibility",
+     .at = {Phase::kBuild, 274},
+     .source = "Megatron-LM:megatron/core/ssm/mamba_mixer.py:274",
+     .reads = {K::is_hybrid_model, K::hybrid_layer_pattern, K::mamba_num_heads, K::mamba_num_groups, K::mamba_head_dim,
+               K::hidden_size},
+     .when = GroupsOfUnequalHeads,
+     .needs = "every group of a Mamba layer has the same number of heads",
+     .fix =
+         [](F f) {
+           int64_t groups = LargestDivisorUpTo(MambaHeads(f), f.num(K::mamba_num_groups));
+           const int64_t tp = std::max<int64_t>(1, f.num(K::tensor_model_parallel_size));
+           while (groups > 1 && !Divisible(groups, tp)) groups = LargestDivisorUpTo(MambaHeads(f), groups - 1);
+           return std::vector<Patch>{{Assign(K::mamba_num_groups, groups)}};
+         }},
+    {.id = "build.mamba-fp8-projection",
+     .area = "fp8",
+     .at = {Phase::kBuild, 254},
+     .source = "Megatron-LM:megatron/core/ssm/mamba_mixer.py:254",
+     .reads = {K::fp8, K::is_hybrid_model, K::hybrid_layer_pattern, K::mamba_num_heads, K::mamba_head_dim,
+               K::mamba_num_groups, K::mamba_state_dim, K::hidden_size},
+     .when = OddMambaProjection,
+     .needs = "FP8 needs a multiple of 16 outputs of a Mamba layer's input projection: "
+              "2 x (heads x head_dim + groups x state_dim) + heads",
+     .fix = [](F f) { return std::vector<Patch>{WithoutFp8(f)}; }},
     // GPTModel alone builds the plan of one; HybridModel does in no release (Megatron-LM#4942 is to add it).
     {.id = "build.ep-overlap-hybrid-model",
      .area = "ep-overlap",
