@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -21,6 +22,7 @@ std::optional<int64_t> ScaledNumber(absl::string_view text) {
     scale = suffix == 'T' ? 1e12 : suffix == 'B' ? 1e9 : suffix == 'M' ? 1e6 : suffix == 'K' ? 1e3 : 1;
   }
   if (scale > 1) upper.pop_back();
+  upper.erase(std::remove(upper.begin(), upper.end(), '_'), upper.end());  // as Python groups digits
   double number = 0;
   if (!absl::SimpleAtod(upper, &number) || !(std::abs(number * scale) < 9e18)) return std::nullopt;
   return static_cast<int64_t>(number * scale);
@@ -35,16 +37,28 @@ std::optional<int64_t> NumMicrobatches(int64_t global_batch_size, int64_t micro_
   return FloorDiv(global_batch_size, *unit);
 }
 
-std::optional<int64_t> FirstScheduledBatch(absl::string_view schedule) {
+std::optional<std::vector<ScheduledBatch>> ReadBatchSchedule(absl::string_view schedule, int64_t seq_length) {
+  std::vector<ScheduledBatch> steps;
   for (absl::string_view entry : absl::StrSplit(schedule, absl::ByAnyChar(" ,\t"), absl::SkipEmpty())) {
     const size_t colon = entry.find(':');
     if (colon == absl::string_view::npos) return std::nullopt;
     const std::optional<int64_t> threshold = ScaledNumber(entry.substr(0, colon));
     const std::optional<int64_t> batch = ScaledNumber(entry.substr(colon + 1));
     if (!threshold.has_value() || !batch.has_value()) return std::nullopt;
-    if (*threshold == 0) return batch;
+    steps.push_back({seq_length > 0 ? FloorDiv(*threshold, seq_length) : *threshold, *batch});
   }
-  return std::nullopt;
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const ScheduledBatch& a, const ScheduledBatch& b) { return a.threshold < b.threshold; });
+  if (steps.empty() || steps.front().threshold != 0) return std::nullopt;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].batch <= 0 || (i > 0 && steps[i].threshold == steps[i - 1].threshold)) return std::nullopt;
+  }
+  return steps;
+}
+
+std::optional<int64_t> FirstScheduledBatch(absl::string_view schedule, int64_t seq_length) {
+  const std::optional<std::vector<ScheduledBatch>> steps = ReadBatchSchedule(schedule, seq_length);
+  return steps.has_value() ? std::optional(steps->front().batch) : std::nullopt;
 }
 
 std::optional<int64_t> StepMicrobatches(const Config& config, const Environment& env) {
@@ -60,7 +74,7 @@ std::optional<int64_t> StepMicrobatches(const Config& config, const Environment&
   if (!config.Get(K::global_batch_size).is_none()) batch = config.Get(K::global_batch_size).integer();
   const Value::List& ramp = config.Get(K::rampup_batch_size).list();
   if (config.Get(K::step_batch_size_schedule).is_text()) {
-    batch = FirstScheduledBatch(config.Get(K::step_batch_size_schedule).text());
+    batch = FirstScheduledBatch(config.Get(K::step_batch_size_schedule).text(), config.Get(K::seq_length).integer());
   } else if (env.core_release < 18 && ramp.size() == 3) {
     batch = ramp[0].integer();
   }

@@ -20,6 +20,14 @@ TEST(FirstScheduledBatch, ReadsThresholdsWithSuffixes) {
   EXPECT_EQ(FirstScheduledBatch("x"), std::nullopt);
   EXPECT_EQ(FirstScheduledBatch("0:nan"), std::nullopt);
   EXPECT_EQ(FirstScheduledBatch(""), std::nullopt);
+  EXPECT_EQ(FirstScheduledBatch("0:8 1_000:16"), 8);
+  EXPECT_EQ(FirstScheduledBatch("0:8 0:16"), std::nullopt);
+  EXPECT_EQ(FirstScheduledBatch("0:8 100:0"), std::nullopt);
+}
+
+TEST(FirstScheduledBatch, CountsTokensInWholeSequences) {
+  EXPECT_EQ(FirstScheduledBatch("100:8 4096:16", 4096), 8);
+  EXPECT_EQ(FirstScheduledBatch("0:8 4095:16", 4096), std::nullopt);
 }
 
 TEST(StepMicrobatches, UsesTheRampOnlyBefore18) {

@@ -92,6 +92,9 @@ std::optional<int64_t> Microbatches(F f) { return StepMicrobatches(f.config(), f
 
 bool Ramps(F f) { return f.value(K::rampup_batch_size).list().size() == 3; }
 int64_t Ramp(F f, size_t i) { return Ramps(f) ? f.value(K::rampup_batch_size).list()[i].integer() : 0; }
+std::optional<int64_t> FirstBatch(F f) {
+  return FirstScheduledBatch(f.text(K::step_batch_size_schedule), f.num(K::seq_length));
+}
 bool IsConstant(F f) { return f.core(18) ? f.none(K::step_batch_size_schedule) : f.none(K::rampup_batch_size); }
 
 const Rule kRules[] = {
@@ -263,6 +266,56 @@ const Rule kRules[] = {
          },
      .needs = "the ramp must start at a multiple of the micro batch times the data parallel size",
      .fixes = {{{K::rampup_batch_size, kUnset}}}},
+    {.id = "mlm.schedule-no-decrease",
+     .area = "batch",
+     .at = {Phase::kCliValidate, 200266},
+     .source = "Megatron-LM:megatron/core/num_microbatches_calculator.py:266",
+     .core = {18, kMain},
+     .reads = {K::step_batch_size_schedule, K::decrease_batch_size_if_needed},
+     .when = [](F f) { return f.set(K::step_batch_size_schedule) && f.on(K::decrease_batch_size_if_needed); },
+     .needs = "a schedule of batch sizes excludes decrease_batch_size_if_needed",
+     .fixes = {{{K::decrease_batch_size_if_needed, false}}}},
+    {.id = "mlm.schedule-reads",
+     .area = "batch",
+     .at = {Phase::kCliValidate, 200539},
+     .source = "Megatron-LM:megatron/core/num_microbatches_calculator.py:539",
+     .core = {18, kMain},
+     .reads = {K::step_batch_size_schedule, K::seq_length},
+     .when = [](F f) { return f.set(K::step_batch_size_schedule) && !FirstBatch(f).has_value(); },
+     .needs =
+         "a schedule is THRESHOLD:BATCH_SIZE pairs: the first threshold is 0, the others rise, in samples too, and "
+         "batch sizes are above 0",
+     .fixes = {{{K::step_batch_size_schedule, kUnset}}}},
+    {.id = "build.schedule-divisible",
+     .area = "batch",
+     .at = {Phase::kBuild, 13581},
+     .source = "Megatron-LM:megatron/core/num_microbatches_calculator.py:581",
+     .core = {18, kMain},
+     .reads = {K::step_batch_size_schedule, K::micro_batch_size, K::load},
+     .reads_env = {"data_parallel_size"},
+     .when =
+         [](F f) {
+           // A run that goes on may be behind the sizes that it started with.
+           const std::optional<int64_t> first = FirstBatch(f);
+           const std::optional<int64_t> unit = Product({f.num(K::micro_batch_size), Replicas(f).value_or(0)});
+           return f.none(K::load) && first.has_value() && unit.has_value() && *unit > 0 && !Divisible(*first, *unit);
+         },
+     .needs =
+         "the batch size that a schedule starts with is a multiple of the micro batch times the data parallel size",
+     .fixes = {{{K::step_batch_size_schedule, kUnset}}},
+     .fix =
+         [](F f) {
+           std::vector<Patch> patches;
+           const int64_t first = FirstBatch(f).value_or(0), replicas = Replicas(f).value_or(1);
+           int64_t micro = LargestDivisorUpTo(f.num(K::micro_batch_size), f.num(K::micro_batch_size) - 1);
+           while (micro > 1 && !Divisible(first, micro * replicas)) {
+             micro = LargestDivisorUpTo(f.num(K::micro_batch_size), micro - 1);
+           }
+           if (Divisible(first, micro * replicas)) {
+             patches.push_back({Assign(K::micro_batch_size, micro), Assign(K::eval_micro_batch_size, Value())});
+           }
+           return patches;
+         }},
     {.id = "mlm.num-microbatches-divisible",
      .area = "batch",
      .at = {Phase::kCliValidate, 200381},
