@@ -80,7 +80,8 @@ bool PositiveIntVar(F f, absl::string_view name) {
 // The op fuser's grouped MLP takes gated silu, gated quick_gelu and the fused weighted squared_relu.
 bool FusableActivation(F f) {
   const absl::string_view function = f.text(K::activation_func);
-  if (f.on(K::gated_linear_unit)) return function == "silu" || function == "quick_gelu";
+  const bool clamped = f.core(kMain) && f.set(K::activation_func_clamp_value) && !f.te_at_least("2.17.0.dev0");
+  if (f.on(K::gated_linear_unit)) return (function == "silu" && !clamped) || function == "quick_gelu";
   return function == "squared_relu" && f.on(K::use_fused_weighted_squared_relu);
 }
 
@@ -326,8 +327,8 @@ const Rule kRules[] = {
            return old_te || f.num(K::expert_tensor_parallel_size) > 1 || offloads ||
                   f.on(K::moe_apply_probs_on_input) || !FusableActivation(f);
          },
-     .needs = "the op fuser on grouped experts needs TE 2.14, ETP 1, a gated silu or quick_gelu, and experts neither "
-              "offloaded nor fed with probabilities",
+     .needs = "the op fuser on grouped experts needs TE 2.14 (2.17 for a clamped SwiGLU), ETP 1, a gated silu or "
+              "quick_gelu, and experts neither offloaded nor fed with probabilities",
      // The capacity of a rank may be what asks for the fuser.
      .fixes = {{{K::use_transformer_engine_op_fuser, false}},
                {{K::use_transformer_engine_op_fuser, false}, {K::moe_expert_rank_capacity_factor, kUnset}}}},

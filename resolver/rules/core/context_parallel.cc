@@ -42,6 +42,15 @@ const Rule kRules[] = {
          },
      .needs = "cp_comm_type is a name or a list of names",
      .fixes = {{{K::cp_comm_type, "p2p"}}}},
+    {.id = "build.hybridcp-no-mla",
+     .area = "context-parallel",
+     .at = {Phase::kBuild, 685},
+     .source = "Megatron-LM:megatron/core/transformer/multi_latent_attention.py:685",
+     .core = {.since = 16},
+     .reads = {K::hybrid_context_parallel, K::multi_latent_attention},
+     .when = [](F f) { return !f.fork() && f.on(K::hybrid_context_parallel) && f.on(K::multi_latent_attention); },
+     .needs = "multi-latent attention has no hybrid context parallelism; the first step stops",
+     .fixes = {{{K::hybrid_context_parallel, false}}}},
 };
 
 }  // namespace

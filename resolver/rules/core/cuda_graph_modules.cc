@@ -261,6 +261,20 @@ const Rule kRules[] = {
      .when = [](F f) { return Offloads(f) && f.num(K::cuda_graph_warmup_steps) <= 0; },
      .needs = "offloading needs at least one warm-up step before capture",
      .fixes = {{{K::cuda_graph_warmup_steps, 3}}}},
+    {.id = "build.te-offload-in-graph",
+     .area = "cuda-graph",
+     .at = {Phase::kBuild, 1613},
+     .source = "Megatron-LM:megatron/core/transformer/transformer_layer.py:1613",
+     .core = {.since = 19},
+     .reads = {K::fine_grained_activation_offloading, K::offload_modules, K::cuda_graph_modules},
+     .reads_env = {"te"},
+     .when =
+         [](F f) {
+           return Offloads(f) && Captures(f, "attn") && f.te_installed() && !f.te_at_least("2.14.0") &&
+                  HasAny(f, K::offload_modules, {"core_attn", "attn_proj", "qkv_linear"});
+         },
+     .needs = "offloading from captured attention needs Transformer Engine 2.14.0",
+     .fix = NoOffload},
     {.id = "cuda-graph.full-iter-offload-inflight",
      .area = "cuda-graph",
      TRANSFORMER_CONFIG(2968),

@@ -209,6 +209,20 @@ const Rule kRules[] = {
      .when = [](F f) { return Moe(f) && f.on(K::moe_router_fusion) && !f.te_at_least("2.7.0.dev0"); },
      .needs = "the fused router needs Transformer Engine 2.7, or its first pass stops the run",
      .fixes = {{{K::moe_router_fusion, false}}}},
+    {.id = "router.fusion-sqrtsoftplus-te",
+     .area = "version-gate",
+     .at = {Phase::kHardware, 106, 1},
+     .source = "Megatron-LM:megatron/core/transformer/moe/moe_utils.py:835",
+     .core = {.since = 18},
+     .reads = {K::moe_router_fusion, K::moe_router_score_function},
+     .reads_env = {"te"},
+     .when =
+         [](F f) {
+           return Moe(f) && f.on(K::moe_router_fusion) && f.is(K::moe_router_score_function, "sqrtsoftplus") &&
+                  f.te_at_least("2.7.0.dev0") && !f.te_at_least("2.13.0");
+         },
+     .needs = "the fused router knows sqrtsoftplus from Transformer Engine 2.13 on",
+     .fixes = {{{K::moe_router_fusion, false}}}},
     {.id = "gpu-gate.deepep-on-rack",
      .area = "gpu-gate",
      .at = {Phase::kHardware, 110},

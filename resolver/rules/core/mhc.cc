@@ -1,4 +1,5 @@
 // Manifold-constrained hyper-connections (mHC): several residual streams per layer.
+#include "resolver/rules/core/hybrid_util.h"
 #include "resolver/rules/core/lists_util.h"
 #include "resolver/rules/core/upstream.h"
 
@@ -126,6 +127,24 @@ const Rule kRules[] = {
      .when = [](F f) { return f.on(K::enable_mhc_connections) && f.real(K::mhc_init_gating_factor) < 0; },
      .needs = "mhc_init_gating_factor is not negative",
      .fixes = {{{K::mhc_init_gating_factor, 0}}}},
+    {.id = "build.mhc-not-in-gpt",
+     .area = "mhc",
+     .at = {Phase::kBuild, 552},
+     .source = "Megatron-LM:megatron/core/transformer/transformer_layer.py:552",
+     .core = {.since = kMain},
+     .reads = {K::enable_mhc_connections, K::hybrid_layer_pattern, K::spec},
+     .when =
+         [](F f) {
+           return f.command_line() && !f.fork() && f.on(K::enable_mhc_connections) && !IsHybridModel(f) &&
+                  f.none(K::spec);
+         },
+     .needs = "the command line's GPT builds no layers with hyper-connections, and those have no MoE",
+     .fix =
+         [](F f) {
+           Patch patch = {Assign(K::enable_mhc_connections, false)};
+           if (Recomputed(f)) patch.push_back(DropFromRecompute(f)[0][0]);
+           return std::vector<Patch>{patch};
+         }},
 };
 
 }  // namespace

@@ -121,6 +121,19 @@ const Rule kRules[] = {
          [](Editor& e) {
            if (e.facts().none(K::dataloader_type)) e.Set(K::dataloader_type, "single");
          }},
+    {.id = "build.fast-cache-needs-path",
+     .area = "data",
+     .at = {Phase::kBuild, 20102},
+     .source = "Megatron-LM:megatron/core/datasets/blended_megatron_dataset_config.py:102",
+     .core = {.since = 16},
+     .reads = {K::dataloader_fast_cache_load, K::dataloader_defer_npy_index_mmap, K::data_cache_path},
+     .when =
+         [](F f) {
+           return (f.on(K::dataloader_fast_cache_load) || f.on(K::dataloader_defer_npy_index_mmap)) &&
+                  f.none(K::data_cache_path);
+         },
+     .needs = "loading indexes from their cache, or later, needs data_cache_path",
+     .fixes = {{{K::dataloader_fast_cache_load, false}, {K::dataloader_defer_npy_index_mmap, false}}}},
     {.id = "mlm.dataset-threads",
      .area = "misc",
      .at = {Phase::kCliValidate, 1258},

@@ -118,6 +118,23 @@ const Rule kRules[] = {
            e.Set(K::no_load_optim, true);
            e.Set(K::no_load_rng, true);
          }},
+    {.id = "build.upcycling-granularity",
+     .area = "moe",
+     .at = {Phase::kBuild, 12092},
+     .source = "Megatron-LM:megatron/core/transformer/moe/upcycling_utils.py:91",
+     .reads = {K::moe_use_upcycling, K::num_moe_experts, K::moe_upcycling_granularity},
+     .when =
+         [](F f) {
+           return f.on(K::moe_use_upcycling) && f.num(K::num_moe_experts) > 0 && f.set(K::moe_upcycling_granularity) &&
+                  !Divisible(f.num(K::num_moe_experts), f.num(K::moe_upcycling_granularity));
+         },
+     .needs = "moe_upcycling_granularity divides num_moe_experts",
+     .fix =
+         [](F f) {
+           return std::vector<Patch>{
+               {Assign(K::moe_upcycling_granularity,
+                       LargestDivisorUpTo(f.num(K::num_moe_experts), f.num(K::moe_upcycling_granularity)))}};
+         }},
     {.id = "mlm.latent-positive",
      .area = "moe",
      .at = {Phase::kCliValidate, 1981},
