@@ -22,7 +22,7 @@ PACKAGE = ROOT / "clients/python"
 # The C library that it asks for. check_wheel.py holds the program to it.
 PLATFORM = "manylinux_2_34"
 MACHINES = {0x3E: "x86_64", 0xB7: "aarch64"}  # of the ELF header
-PACKAGED = (".py", ".pyi", ".json", ".html", ".typed")
+PACKAGED = (".py", ".pyi", ".json", ".typed")  # report.html is in the program
 DOS_EPOCH = 315532800  # a zip file knows no earlier time
 
 

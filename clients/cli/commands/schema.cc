@@ -1,6 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
+#include "clients/cli/report.h"
 #include "clients/cli/text.h"
 #include "resolver/stacks/input_format.h"
 
@@ -13,6 +14,9 @@ struct Schema {
 };
 
 constexpr absl::string_view kServeConfig = "serve-config";
+// No schema, but as little for people: the Python package fills in an answer.
+constexpr absl::string_view kReportPage = "report-page";
+std::string ReportPage() { return Unpacked(PackedReportPage()); }
 
 // The YAML formats of --input-format, and the file of `flightplan serve`.
 std::vector<Schema> Schemas() {
@@ -21,6 +25,7 @@ std::vector<Schema> Schemas() {
     if (format->schema != nullptr) schemas.push_back({format->name, format->schema});
   }
   if (!ServeConfigSchema().empty()) schemas.push_back({kServeConfig, ServeConfigSchema});
+  schemas.push_back({kReportPage, ReportPage});
   return schemas;
 }
 
@@ -32,7 +37,9 @@ int RunSchema(Arguments args, Context& context) {
   const CommandLine command{
       .name = "schema",
       .usage = "flightplan schema NAME",
-      .summary = "a JSON Schema (draft 2020-12) of a YAML format, by which an editor completes and checks",
+      .summary =
+          "a JSON Schema (draft 2020-12) of a YAML format, by which an editor completes and checks; report-page: the "
+          "HTML page that an answer is put into",
       .example =
           "flightplan schema megatron-lm-yaml > megatron-lm.schema.json\n"
           "# in the first line of the YAML file:\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from base64 import b64encode
 from functools import lru_cache
 from html import escape
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any, Sequence
 
 from google.protobuf.message import Message
+
+from flightplan._own_server import find_binary
 
 Call = tuple[str, Message, Message]
 """The rpc ("ResolverService/ResolveConfig"), what was asked, what was answered."""
@@ -22,10 +25,24 @@ _SET_IN_TEXT = re.compile(
 _MASKED = "***"
 
 
+def _template() -> str:
+    """report.html, which stands beside a package of sources and is built into the program that a wheel brings."""
+    file = Path(__file__).parent / "report.html"
+    if file.exists():
+        return file.read_text(encoding="utf-8")
+    program = find_binary()
+    told = subprocess.run(
+        [program, "schema", "report-page"], capture_output=True, text=True, encoding="utf-8", timeout=60, check=False
+    )
+    if told.returncode != 0:
+        raise RuntimeError(f"{program} has no report-page; take the program of this package's own release")
+    return told.stdout
+
+
 @lru_cache(maxsize=1)
 def _empty() -> tuple[str, str, str, str]:
     """The page around title, text and answer."""
-    text = (Path(__file__).parent / "report.html").read_text(encoding="utf-8")
+    text = _template()
     before, text = text.split("%%title%%", 1)
     between, text = text.split("%%text%%", 1)
     then, rest = text.split("%%report%%", 1)
