@@ -277,6 +277,15 @@ TimelineView ViewSteady(const ModelShape& shape, const Candidate& plan, const St
                                               timeline.vpp > 1 ? " (microbatch.chunk)" : " (microbatch)"));
 }
 
+// The pipeline rank that holds a layer; -1: none does.
+int RankOfLayer(const StageLayout& stages, int64_t layer) {
+  for (size_t i = 0; i < stages.chunks.size(); ++i) {
+    layer -= stages.chunks[i].Layers();
+    if (layer < 0) return static_cast<int>(i % static_cast<size_t>(stages.pp));
+  }
+  return -1;
+}
+
 // The layer that is asked for; or of the rank's chunks the first of the kind that takes longest. -1: the rank has none.
 int64_t LayerOf(const ModelShape& shape, const StageLayout& stages, const StepDetail& detail, int rank, int64_t asked) {
   if (asked >= 0) return asked;
@@ -310,7 +319,8 @@ TimelineView ViewLayer(const ModelShape& shape, const Candidate& plan, const Ste
   return std::move(drawing).Take(TimelineZoom::kLayer, absl::StrCat(unit.name, " on rank ", rank, how));
 }
 
-absl::Status CheckAsked(const ModelShape& shape, const TimelineAsked& asked, int pp) {
+absl::Status CheckAsked(const ModelShape& shape, const TimelineAsked& asked, const StageLayout& stages) {
+  const int pp = stages.pp;
   for (int rank : asked.ranks) {
     if (rank < 0 || rank >= pp)
       return absl::InvalidArgumentError(absl::StrCat("pipeline_ranks: ", rank, " is none of 0..", pp - 1));
@@ -321,6 +331,12 @@ absl::Status CheckAsked(const ModelShape& shape, const TimelineAsked& asked, int
   const auto layers = static_cast<int64_t>(shape.layer_kinds.size());
   if (asked.layer >= layers)
     return absl::InvalidArgumentError(absl::StrCat("layer_index: ", asked.layer, " is none of 0..", layers - 1));
+  if (asked.layer < 0 || asked.detail_rank < 0) return absl::OkStatus();
+  if (const int holds = RankOfLayer(stages, asked.layer); holds >= 0 && holds != asked.detail_rank) {
+    return absl::InvalidArgumentError(absl::StrCat("layer_index: ", asked.layer, " is on pipeline rank ", holds,
+                                                   ", and detail_pipeline_rank is ", asked.detail_rank,
+                                                   ": leave the rank out"));
+  }
   return absl::OkStatus();
 }
 
@@ -338,7 +354,7 @@ void SortEvents(TimelineView* view) {
 
 absl::StatusOr<Timeline> DrawStep(const ModelShape& shape, const ModelWork& work, const Candidate& plan,
                                   const GpuRates& rates, const TimelineAsked& asked) {
-  FLIGHTPLAN_RETURN_IF_ERROR(CheckAsked(shape, asked, plan.stages->pp));
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckAsked(shape, asked, *plan.stages));
   StepDetail detail;
   if (!DetailStep(work, plan, rates, &detail)) return absl::FailedPreconditionError("the step cannot be forecast");
   Drawn drawn;
@@ -368,7 +384,8 @@ absl::StatusOr<Timeline> DrawStep(const ModelShape& shape, const ModelWork& work
   FillForecast(detail, drawn, &timeline);
   WriteFit(shortened, &timeline);
   WriteNotes(plan, detail, drawn, &timeline);
-  const int rank = asked.detail_rank >= 0 ? asked.detail_rank : timeline.slowest;
+  const int of_layer = asked.layer >= 0 ? RankOfLayer(*plan.stages, asked.layer) : -1;
+  const int rank = asked.detail_rank >= 0 ? asked.detail_rank : of_layer >= 0 ? of_layer : timeline.slowest;
   if (Wants(asked, TimelineZoom::kStep)) {
     timeline.views.push_back(ViewStep(detail, drawn.replay, drawn.costs, drawn.once, asked, &timeline));
   }

@@ -354,6 +354,31 @@ TEST(Timeline, RefusesWhatItCannotDraw) {
   EXPECT_EQ(DrawStep(c.shape, c.work, c.plan, c.rates, asked).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(Timeline, DrawsALayerOnTheRankThatHoldsIt) {
+  Case c("deepseek-v3", "h100", 4, 2);
+  c.plan.gpus = 1024;
+  c.Batch(64);
+  const StageLayout& stages = *c.plan.stages;
+  TimelineAsked asked;
+  asked.zooms = {TimelineZoom::kLayer};
+  int64_t layer = 0;
+  for (size_t i = 0; i < stages.chunks.size(); ++i) {
+    const int rank = static_cast<int>(i % static_cast<size_t>(stages.pp));
+    for (int64_t end = layer + stages.chunks[i].Layers(); layer < end; ++layer) {
+      asked.layer = layer;
+      asked.detail_rank = -1;
+      const absl::StatusOr<Timeline> timeline = DrawStep(c.shape, c.work, c.plan, c.rates, asked);
+      ASSERT_TRUE(timeline.ok()) << timeline.status();
+      EXPECT_EQ(timeline->views.front().events.front().rank, rank) << layer;
+      asked.detail_rank = (rank + 1) % stages.pp;
+      EXPECT_EQ(DrawStep(c.shape, c.work, c.plan, c.rates, asked).status().message(),
+                absl::StrCat("layer_index: ", layer, " is on pipeline rank ", rank, ", and detail_pipeline_rank is ",
+                             asked.detail_rank, ": leave the rank out"));
+    }
+  }
+  EXPECT_EQ(layer, 61);
+}
+
 // ---- the order of passes
 
 }  // namespace

@@ -346,9 +346,9 @@ type DescribeTimelineRequest struct {
 	Zooms []TimelineZoom `protobuf:"varint,3,rep,packed,name=zooms,proto3,enum=flightplan.v1.TimelineZoom" json:"zooms,omitempty"`
 	// Pipeline ranks of the view STEP, each from 0 and at most once. Empty: all.
 	PipelineRanks []int32 `protobuf:"varint,4,rep,packed,name=pipeline_ranks,json=pipelineRanks,proto3" json:"pipeline_ranks,omitempty"`
-	// The rank of the views STEADY and LAYER. Unset: the slowest one.
+	// The rank of the views STEADY and LAYER. Unset: the one that holds layer_index, else the slowest one.
 	DetailPipelineRank *int32 `protobuf:"varint,5,opt,name=detail_pipeline_rank,json=detailPipelineRank,proto3,oneof" json:"detail_pipeline_rank,omitempty"`
-	// The decoder layer of the view LAYER, from 0. Unset: the heaviest of that rank.
+	// The decoder layer of the view LAYER, from 0, which that rank holds. Unset: its heaviest.
 	LayerIndex *int32 `protobuf:"varint,6,opt,name=layer_index,json=layerIndex,proto3,oneof" json:"layer_index,omitempty"`
 	// Events of the view STEP at most, of all ranks together. Where there are more, the passes in the middle of each rank
 	// stand as one event; 20 a rank are sent in any case. Range 64..32768; unset: 4,096.

@@ -230,9 +230,9 @@ class DescribeTimelineRequest(google.protobuf.message.Message):
     LAYER_INDEX_FIELD_NUMBER: builtins.int
     MAX_EVENT_COUNT_FIELD_NUMBER: builtins.int
     detail_pipeline_rank: builtins.int
-    """The rank of the views STEADY and LAYER. Unset: the slowest one."""
+    """The rank of the views STEADY and LAYER. Unset: the one that holds layer_index, else the slowest one."""
     layer_index: builtins.int
-    """The decoder layer of the view LAYER, from 0. Unset: the heaviest of that rank."""
+    """The decoder layer of the view LAYER, from 0, which that rank holds. Unset: its heaviest."""
     max_event_count: builtins.int
     """Events of the view STEP at most, of all ranks together. Where there are more, the passes in the middle of each rank
     stand as one event; 20 a rank are sent in any case. Range 64..32768; unset: 4,096.

@@ -126,11 +126,11 @@ export interface DescribeTimelineRequest {
   zooms: TimelineZoom[];
   /** Pipeline ranks of the view STEP, each from 0 and at most once. Empty: all. */
   pipelineRanks: number[];
-  /** The rank of the views STEADY and LAYER. Unset: the slowest one. */
+  /** The rank of the views STEADY and LAYER. Unset: the one that holds layer_index, else the slowest one. */
   detailPipelineRank?:
     | number
     | undefined;
-  /** The decoder layer of the view LAYER, from 0. Unset: the heaviest of that rank. */
+  /** The decoder layer of the view LAYER, from 0, which that rank holds. Unset: its heaviest. */
   layerIndex?:
     | number
     | undefined;

@@ -58,14 +58,14 @@ export type DescribeTimelineRequest = Message<"flightplan.v1.DescribeTimelineReq
   pipelineRanks: number[];
 
   /**
-   * The rank of the views STEADY and LAYER. Unset: the slowest one.
+   * The rank of the views STEADY and LAYER. Unset: the one that holds layer_index, else the slowest one.
    *
    * @generated from field: optional int32 detail_pipeline_rank = 5;
    */
   detailPipelineRank?: number | undefined;
 
   /**
-   * The decoder layer of the view LAYER, from 0. Unset: the heaviest of that rank.
+   * The decoder layer of the view LAYER, from 0, which that rank holds. Unset: its heaviest.
    *
    * @generated from field: optional int32 layer_index = 6;
    */

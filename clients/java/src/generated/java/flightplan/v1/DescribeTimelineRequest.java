@@ -300,7 +300,7 @@ private static final long serialVersionUID = 0L;
   private int detailPipelineRank_ = 0;
   /**
    * <pre>
-   * The rank of the views STEADY and LAYER. Unset: the slowest one.
+   * The rank of the views STEADY and LAYER. Unset: the one that holds layer_index, else the slowest one.
    * </pre>
    *
    * <code>optional int32 detail_pipeline_rank = 5;</code>
@@ -312,7 +312,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The rank of the views STEADY and LAYER. Unset: the slowest one.
+   * The rank of the views STEADY and LAYER. Unset: the one that holds layer_index, else the slowest one.
    * </pre>
    *
    * <code>optional int32 detail_pipeline_rank = 5;</code>
@@ -327,7 +327,7 @@ private static final long serialVersionUID = 0L;
   private int layerIndex_ = 0;
   /**
    * <pre>
-   * The decoder layer of the view LAYER, from 0. Unset: the heaviest of that rank.
+   * The decoder layer of the view LAYER, from 0, which that rank holds. Unset: its heaviest.
    * </pre>
    *
    * <code>optional int32 layer_index = 6;</code>
@@ -339,7 +339,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The decoder layer of the view LAYER, from 0. Unset: the heaviest of that rank.
+   * The decoder layer of the view LAYER, from 0, which that rank holds. Unset: its heaviest.
    * </pre>
    *
    * <code>optional int32 layer_index = 6;</code>
@@ -1653,7 +1653,7 @@ private static final long serialVersionUID = 0L;
     private int detailPipelineRank_ ;
     /**
      * <pre>
-     * The rank of the views STEADY and LAYER. Unset: the slowest one.
+     * The rank of the views STEADY and LAYER. Unset: the one that holds layer_index, else the slowest one.
      * </pre>
      *
      * <code>optional int32 detail_pipeline_rank = 5;</code>
@@ -1665,7 +1665,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The rank of the views STEADY and LAYER. Unset: the slowest one.
+     * The rank of the views STEADY and LAYER. Unset: the one that holds layer_index, else the slowest one.
      * </pre>
      *
      * <code>optional int32 detail_pipeline_rank = 5;</code>
@@ -1677,7 +1677,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The rank of the views STEADY and LAYER. Unset: the slowest one.
+     * The rank of the views STEADY and LAYER. Unset: the one that holds layer_index, else the slowest one.
      * </pre>
      *
      * <code>optional int32 detail_pipeline_rank = 5;</code>
@@ -1693,7 +1693,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The rank of the views STEADY and LAYER. Unset: the slowest one.
+     * The rank of the views STEADY and LAYER. Unset: the one that holds layer_index, else the slowest one.
      * </pre>
      *
      * <code>optional int32 detail_pipeline_rank = 5;</code>
@@ -1709,7 +1709,7 @@ private static final long serialVersionUID = 0L;
     private int layerIndex_ ;
     /**
      * <pre>
-     * The decoder layer of the view LAYER, from 0. Unset: the heaviest of that rank.
+     * The decoder layer of the view LAYER, from 0, which that rank holds. Unset: its heaviest.
      * </pre>
      *
      * <code>optional int32 layer_index = 6;</code>
@@ -1721,7 +1721,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The decoder layer of the view LAYER, from 0. Unset: the heaviest of that rank.
+     * The decoder layer of the view LAYER, from 0, which that rank holds. Unset: its heaviest.
      * </pre>
      *
      * <code>optional int32 layer_index = 6;</code>
@@ -1733,7 +1733,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The decoder layer of the view LAYER, from 0. Unset: the heaviest of that rank.
+     * The decoder layer of the view LAYER, from 0, which that rank holds. Unset: its heaviest.
      * </pre>
      *
      * <code>optional int32 layer_index = 6;</code>
@@ -1749,7 +1749,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The decoder layer of the view LAYER, from 0. Unset: the heaviest of that rank.
+     * The decoder layer of the view LAYER, from 0, which that rank holds. Unset: its heaviest.
      * </pre>
      *
      * <code>optional int32 layer_index = 6;</code>

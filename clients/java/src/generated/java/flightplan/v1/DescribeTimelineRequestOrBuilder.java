@@ -141,7 +141,7 @@ public interface DescribeTimelineRequestOrBuilder extends
 
   /**
    * <pre>
-   * The rank of the views STEADY and LAYER. Unset: the slowest one.
+   * The rank of the views STEADY and LAYER. Unset: the one that holds layer_index, else the slowest one.
    * </pre>
    *
    * <code>optional int32 detail_pipeline_rank = 5;</code>
@@ -150,7 +150,7 @@ public interface DescribeTimelineRequestOrBuilder extends
   boolean hasDetailPipelineRank();
   /**
    * <pre>
-   * The rank of the views STEADY and LAYER. Unset: the slowest one.
+   * The rank of the views STEADY and LAYER. Unset: the one that holds layer_index, else the slowest one.
    * </pre>
    *
    * <code>optional int32 detail_pipeline_rank = 5;</code>
@@ -160,7 +160,7 @@ public interface DescribeTimelineRequestOrBuilder extends
 
   /**
    * <pre>
-   * The decoder layer of the view LAYER, from 0. Unset: the heaviest of that rank.
+   * The decoder layer of the view LAYER, from 0, which that rank holds. Unset: its heaviest.
    * </pre>
    *
    * <code>optional int32 layer_index = 6;</code>
@@ -169,7 +169,7 @@ public interface DescribeTimelineRequestOrBuilder extends
   boolean hasLayerIndex();
   /**
    * <pre>
-   * The decoder layer of the view LAYER, from 0. Unset: the heaviest of that rank.
+   * The decoder layer of the view LAYER, from 0, which that rank holds. Unset: its heaviest.
    * </pre>
    *
    * <code>optional int32 layer_index = 6;</code>
