@@ -205,6 +205,13 @@ TEST(CatalogAnswers, AFormerIdFindsTheRecordUnderItsPresentOne) {
   EXPECT_EQ(rule.id(), "fit.memory-marginal");
 }
 
+// A check that moved into another class may have its old id on the command line, where the old one has it still.
+TEST(CatalogAnswers, ARulesOwnIdGoesBeforeAnothersOnTheCommandLine) {
+  for (const Rule* rule : AllRules()) EXPECT_EQ(FindRule(rule->id)->id, rule->id);
+  EXPECT_EQ(FindRule("opt.pao-adam")->cli_id, "opt.pao-adam");
+  EXPECT_EQ(FindRule("ddp.buckets-xor")->id, "ddp.buckets-xor");
+}
+
 TEST(Records, AFormerIdNamesOneThingOfToday) {
   std::set<absl::string_view> former;
   const auto add = [&former](absl::string_view id) { EXPECT_TRUE(id.empty() || former.insert(id).second) << id; };

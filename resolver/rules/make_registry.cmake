@@ -36,8 +36,9 @@ ${calls}    }) {
 const Rule* FindRule(absl::string_view id) {
   static const auto* const kById = [] {
     auto* map = new absl::flat_hash_map<absl::string_view, const Rule*>();
+    // A rule's own id goes before that which another one has on the command line.
+    for (const Rule* rule : AllRules()) map->emplace(rule->id, rule);
     for (const Rule* rule : AllRules()) {
-      map->emplace(rule->id, rule);
       if (!rule->cli_id.empty()) map->emplace(rule->cli_id, rule);
     }
     return map;
