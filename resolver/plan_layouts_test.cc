@@ -49,6 +49,29 @@ v1::PlanResult PlanQwen235(v1::PlanObjective objective, int32_t gpus) {
   return result;
 }
 
+TEST(PlanLayouts, ProgressNeverGoesBack) {
+  v1::PlanLayoutsRequest request;
+  *request.mutable_base() = QwenOnSixteen();
+  request.mutable_base()->mutable_hardware()->set_gpu_count(32);
+  request.set_objective(v1::PLAN_OBJECTIVE_GPU_COUNT);
+  std::vector<PlanProgress> told;
+  PlanHooks hooks;
+  hooks.progress = [&told](const PlanProgress& progress) {
+    told.push_back(progress);
+    return true;
+  };
+  v1::PlanResult result;
+  ASSERT_TRUE(TestResolver().PlanLayouts(request, hooks, &result).ok());
+  ASSERT_GT(told.size(), 2U);
+  for (size_t i = 1; i < told.size(); ++i) {
+    EXPECT_GE(told[i].done_ratio, told[i - 1].done_ratio) << i;
+    EXPECT_GE(told[i].judged, told[i - 1].judged) << i;
+    if (told[i - 1].best_us == 0) continue;
+    EXPECT_GT(told[i].best_us, 0) << i;
+    EXPECT_LE(told[i].best_us, told[i - 1].best_us) << i;
+  }
+}
+
 TEST(PlanLayouts, FindsFewestGpusBetweenPowersOfTwo) {
   const v1::PlanResult fewest = PlanQwen235(v1::PLAN_OBJECTIVE_GPU_COUNT, 128);
   ASSERT_GT(fewest.plans_size(), 0);

@@ -37,6 +37,7 @@ class Planner {
 
  private:
   void Add(const SearchStatistics& s);
+  void Tell(const SearchProgress& progress);
   void Found(absl::string_view id, Severity severity, std::string seen, std::string needs) {
     list_.findings.push_back(PlanFinding(id, severity, std::move(seen), std::move(needs)));
   }
@@ -47,6 +48,7 @@ class Planner {
   const size_t wanted_;
   const EvidenceSnapshot& evidence_;
   const PlanHooks& hooks_;
+  PlanProgress told_;
   PlanList list_;                 // its plans are those of the last search
   bool failed_ = false;           // nothing can be searched
   std::vector<Finding> refusal_;  // of the fastest layout of the last search that is refused
@@ -62,6 +64,14 @@ void Planner::Add(const SearchStatistics& s) {
   total.incompatible += s.incompatible;
   total.cut |= s.cut;
   total.stopped |= s.stopped;
+}
+
+// An answer may take several searches, each of which begins anew: what was told once is not taken back.
+void Planner::Tell(const SearchProgress& progress) {
+  told_.done_ratio = std::max(told_.done_ratio, progress.done_ratio);
+  told_.judged = std::max(told_.judged, list_.statistics.judged + progress.judged);
+  if (told_.best_us == 0 || (progress.best_us > 0 && progress.best_us < told_.best_us))
+    told_.best_us = progress.best_us;
 }
 
 absl::Status Planner::At(int64_t gpus) {
@@ -84,7 +94,8 @@ absl::Status Planner::At(int64_t gpus) {
   if (hooks_.parallel != nullptr) question.parallel = hooks_.parallel;
   if (hooks_.progress != nullptr) {
     question.progress = [this](const SearchProgress& progress) {
-      return hooks_.progress({progress.done_ratio, list_.statistics.judged + progress.judged, progress.best_us});
+      Tell(progress);
+      return hooks_.progress(told_);
     };
   }
   PlanAnswers answers;
