@@ -251,7 +251,7 @@ absl::Status Resolver::AnswerValidate(const v1::ValidateConfigRequest& request, 
   if (const auto shown = WithShownStack(request, &nothing); shown.has_value()) {
     if (nothing.empty()) return AnswerValidate(*shown, evidence, answer);
     FLIGHTPLAN_RETURN_IF_ERROR(ReadQuestion(*shown, evidence).status());
-    *answer = AnswerNothing(nothing, {Digest(*shown, evidence), catalog_->revision(), evidence.revision()});
+    *answer = AnswerNothing(nothing, {Digest(request, evidence), catalog_->revision(), evidence.revision()});
     return absl::OkStatus();
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(JudgeQuestion question, ReadQuestion(request, evidence));

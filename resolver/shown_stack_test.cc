@@ -68,6 +68,9 @@ TEST(ShownStack, IsNoneOfAScriptThatLaunchesNoTraining) {
     EXPECT_EQ(response.not_judged(0),
               text == kOther ? "no launch of a training stack that is known" : "no command in it runs a Python file");
   }
+  // With a stack named it is another question, with another answer.
+  EXPECT_NE(Validated(FileOf("", "run.sh", kOther)).digest(),
+            Validated(FileOf("megatron-lm", "run.sh", kOther)).digest());
   v1::ValidateConfigRequest wrong = FileOf("", "run.sh", kOther);
   wrong.set_world_size(-1);
   v1::ValidateConfigResponse response;
