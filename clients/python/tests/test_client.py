@@ -273,6 +273,14 @@ def test_plan_layouts_reports_progress_and_keeps_what_is_given() -> None:
     plans = flightplan.plan_layouts("qwen3-30b-a3b", gpu="h100-sxm", gpus=16, count=2, ep=16, progress=lambda _: None)
     assert len(plans) == 2
     assert all(plan.resolved and plan.layout["ep"] == 16 for plan in plans)
+    assert plans.space_count >= plans.judged_count > 0
+    assert not [finding for finding in plans.findings if finding.level == "error"]
+
+
+def test_a_search_that_finds_nothing_says_why() -> None:
+    none = flightplan.plan_layouts("deepseek-v3", gpu="h100-sxm", gpus=8)
+    assert none == []
+    assert next(finding.rule_id for finding in none.findings if finding.level == "error") == "plan.nothing-fits"
 
 
 def test_catalogue_and_batch() -> None:

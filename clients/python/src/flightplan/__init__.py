@@ -29,7 +29,7 @@ from flightplan.errors import (
 )
 from flightplan.findings import Finding, Fix
 from flightplan.observation import Figure, Observation, observe
-from flightplan.plan import Explanation, Memory, Plan, Report
+from flightplan.plan import Explanation, Memory, Plan, Plans, Report
 from flightplan.request import DEFAULT_SEQ_LENGTH, Model, Software
 from flightplan.values import Value
 
@@ -191,8 +191,8 @@ def plan_layouts(
     server: str | None = None,
     timeout: float | None = None,
     **question: object,
-) -> list[Plan]:
-    """The best layouts for a model on a number of GPUs, best first.
+) -> Plans:
+    """The best layouts for a model on a number of GPUs, best first; its `findings` say why there are none.
 
     Args:
         model: As in `resolve`.
@@ -223,6 +223,7 @@ __all__ = [
     "NotFound",
     "Observation",
     "Plan",
+    "Plans",
     "Report",
     "RpcError",
     "ServerNotStarted",

@@ -16,7 +16,7 @@ import grpc.aio
 from flightplan import _own_server, _plaintext_token
 from flightplan._local_channel import LocalChannel
 from flightplan.errors import FlightplanError, RpcError, from_grpc
-from flightplan.plan import Plan, Report
+from flightplan.plan import Plan, Plans, Report
 from flightplan.request import Model, resolve_request, validate_request
 from flightplan.v1 import (
     catalog_service_pb2,
@@ -201,18 +201,18 @@ class Client(_Common):
         progress: Progress | None = None,
         timeout: float | None = None,
         **question: Any,
-    ) -> list[Plan]:
+    ) -> Plans:
         """The best layouts, best first. `flightplan.plan_layouts` has the arguments."""
         request = resolver_service_pb2.PlanLayoutsRequest(
             base=resolve_request(model, gpu, gpus, **question), plan_count=count
         )
-        plans: list[Plan] = []
+        plans = Plans()
         self._check_process()
         try:
             with _ending(self._resolver.PlanLayouts(request, timeout=timeout, metadata=self._metadata)) as events:
                 for event in events:
                     if event.HasField("result"):
-                        plans = [Plan(response) for response in event.result.plans]
+                        plans = Plans(event.result)
                     elif progress is not None:
                         progress(event.progress)
         except grpc.RpcError as error:
@@ -351,18 +351,18 @@ class AsyncClient(_Common):
         progress: Progress | None = None,
         timeout: float | None = None,
         **question: Any,
-    ) -> list[Plan]:
+    ) -> Plans:
         """As Client.plan_layouts."""
         request = resolver_service_pb2.PlanLayoutsRequest(
             base=resolve_request(model, gpu, gpus, **question), plan_count=count
         )
-        plans: list[Plan] = []
+        plans = Plans()
         self._check_process()
         try:
             with _ending(self.resolver.PlanLayouts(request, timeout=timeout, metadata=self._metadata)) as events:
                 async for event in events:
                     if event.HasField("result"):
-                        plans = [Plan(response) for response in event.result.plans]
+                        plans = Plans(event.result)
                     elif progress is not None:
                         progress(event.progress)
         except grpc.RpcError as error:

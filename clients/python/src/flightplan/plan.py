@@ -7,7 +7,7 @@ import os
 import shlex
 import tempfile
 from functools import cached_property
-from typing import Mapping, Sequence
+from typing import List, Mapping, Sequence
 
 from flightplan import _html, _page
 from flightplan.errors import ConfigError
@@ -256,6 +256,34 @@ class Plan(_Judged):
             + _html.table(("decided", "", "because", "rests on"), rows)
             + (_html.code(self.launch().text) if self.resolved else "")
         )
+
+
+class Plans(List[Plan]):
+    """The plans of a search, best first, with what the search itself says: where there are none, why."""
+
+    def __init__(self, result: resolver_service_pb2.PlanResult | None = None):
+        self.result = resolver_service_pb2.PlanResult() if result is None else result
+        super().__init__(Plan(response) for response in self.result.plans)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """Those of the search: "plan.nothing-fits", "plan.search-stopped"; what is found of a plan stands with it."""
+        return tuple(Finding.of(finding) for finding in self.result.findings)
+
+    @property
+    def space_count(self) -> int:
+        """The candidates that there are."""
+        return self.result.space_count
+
+    @property
+    def judged_count(self) -> int:
+        """Those of them that were judged one by one."""
+        return self.result.judged_count
+
+    @property
+    def pruned_counts(self) -> Mapping[str, int]:
+        """How many were left out, by the reason."""
+        return dict(self.result.pruned_counts)
 
 
 class Report(_Judged):
