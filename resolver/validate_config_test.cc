@@ -170,6 +170,24 @@ TEST(ValidateConfig, ShowsTheVariablesThatTuneAndNoOther) {
                        {"CUDA_DEVICE_MAX_CONNECTIONS", "1"}, {"NCCL_ALGO", "Ring"}, {"NVTE_FUSED_ATTN", "1"}}));
 }
 
+// A launch of 16 ranks of one layout, on the GPUs that the question names.
+TEST(ValidateConfig, TheWorldSizeCountsBesideAGpuWithoutANumber) {
+  v1::ValidateConfigRequest request = SmallWithoutVocabulary();
+  request.mutable_arguments()->add_values("--tensor-model-parallel-size=4");
+  request.mutable_arguments()->add_values("--pipeline-model-parallel-size=4");
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_hardware()->clear_gpu_count();
+  request.set_world_size(8);
+  EXPECT_EQ(Errors(Validated(request).findings()).count("mlm.world-divisible"), 1);
+  request.mutable_hardware()->set_gpu_count(8);
+  EXPECT_EQ(Errors(Validated(request).findings()).count("mlm.world-divisible"), 1);
+  request.set_world_size(16);
+  v1::ValidateConfigResponse response;
+  const absl::Status refused = testing::TestResolver().ValidateConfig(request, &response);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(refused.message(), "world_size: is 16 beside hardware.gpu_count 8")) << refused;
+}
+
 TEST(ValidateConfig, AGpuThatIsNotKnownLeavesTheRulesJudged) {
   v1::ValidateConfigRequest request = SmallWithoutVocabulary();
   request.mutable_hardware()->set_gpu("h1000");

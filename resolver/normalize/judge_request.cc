@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/evidence/fitted_profile.h"
@@ -64,6 +65,18 @@ void ReadHardware(v1::Hardware hardware, const Catalog& catalog, UnknownGpus unk
   if (!counted) question->env.world_size.reset();
 }
 
+// The number of GPUs stands with the hardware, beside it, or in both as the same.
+void ReadWorldSize(const v1::ValidateConfigRequest& request, Environment* env, Violations* violations) {
+  if (!request.has_world_size()) return;
+  CheckRange("world_size", request.world_size(), kMaxGpus, violations);
+  const int64_t count = request.hardware().gpu_count();
+  if (count != 0 && count != request.world_size()) {
+    violations->Add("world_size", absl::StrCat("is ", request.world_size(), " beside hardware.gpu_count ", count,
+                                               ": leave one of them out"));
+  }
+  env->world_size = request.world_size();
+}
+
 absl::StatusOr<JudgeQuestion> ReadQuestion(const v1::ValidateConfigRequest& request, const Catalog& catalog,
                                            UnknownGpus unknown_gpus) {
   JudgeQuestion question;
@@ -76,12 +89,8 @@ absl::StatusOr<JudgeQuestion> ReadQuestion(const v1::ValidateConfigRequest& requ
   question.software_stated = request.has_software();
   ReadVariables(request.env(), &env, &violations);
   ReadModelFiles(request.model_files(), &env, &violations);
-  if (request.has_hardware()) {
-    ReadHardware(request.hardware(), catalog, unknown_gpus, &question, &violations);
-  } else if (request.has_world_size()) {
-    CheckRange("world_size", request.world_size(), kMaxGpus, &violations);
-    env.world_size = request.world_size();
-  }
+  if (request.has_hardware()) ReadHardware(request.hardware(), catalog, unknown_gpus, &question, &violations);
+  ReadWorldSize(request, &env, &violations);
   question.view = ReadEnum(request.view(), kViews, View::kFull, "view", &violations);
   question.repair = request.repair();
   question.repair_convergence = request.repair_convergence();

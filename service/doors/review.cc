@@ -46,7 +46,7 @@ void SetGpuAndSize(const JobFacts& job, const Catalog& catalog, std::optional<in
     const std::string gpu = GpuFromLabel(catalog, job.gpu_label);
     if (!gpu.empty()) request->mutable_hardware()->set_gpu(gpu);
   }
-  if (!count.has_value() || *count > kMaxGpus) return;
+  if (!count.has_value() || *count > kMaxGpus || request->has_world_size()) return;
   if (request->has_hardware()) {
     if (request->hardware().gpu_count() == 0) request->mutable_hardware()->set_gpu_count(static_cast<int32_t>(*count));
   } else if (!request->has_world_size()) {
