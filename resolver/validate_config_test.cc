@@ -188,6 +188,27 @@ TEST(ValidateConfig, TheWorldSizeCountsBesideAGpuWithoutANumber) {
   EXPECT_TRUE(absl::StrContains(refused.message(), "world_size: is 16 beside hardware.gpu_count 8")) << refused;
 }
 
+TEST(ValidateConfig, ALauncherOfAnotherSizeThanTheQuestionIsWarnedOf) {
+  constexpr char kWords[] =
+      " pretrain_gpt.py --num-layers 4 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 "
+      "--max-position-embeddings 1024 --global-batch-size 64 --tensor-model-parallel-size 16\n";
+  constexpr std::pair<const char*, int> kLaunchers[] = {{"torchrun --nproc-per-node 8", 1},
+                                                        {"torchrun --nnodes 1 --nproc-per-node 8", 1},
+                                                        {"torchrun --nnodes 2 --nproc-per-node 8", 0},
+                                                        {"torchrun --nnodes $NNODES --nproc-per-node 8", 0},
+                                                        {"torchrun --nnodes ${NNODES:-1} --nproc-per-node 8", 0},
+                                                        {"PET_NNODES=2 torchrun --nproc-per-node 8", 0},
+                                                        {"python", 0}};
+  for (const auto& [launcher, warnings] : kLaunchers) {
+    v1::ValidateConfigRequest request = testing::FileOf("megatron-lm", "pretrain.sh", absl::StrCat(launcher, kWords));
+    request.set_world_size(16);
+    const v1::ValidateConfigResponse response = Validated(request);
+    EXPECT_EQ(testing::CountOf(response.findings(), "launch.world-size"), warnings) << launcher;
+    request.clear_world_size();
+    EXPECT_EQ(testing::CountOf(Validated(request).findings(), "launch.world-size"), 0) << launcher;
+  }
+}
+
 TEST(ValidateConfig, AGpuThatIsNotKnownLeavesTheRulesJudged) {
   v1::ValidateConfigRequest request = SmallWithoutVocabulary();
   request.mutable_hardware()->set_gpu("h1000");

@@ -120,6 +120,7 @@ absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, absl::Span<const
   for (size_t begin = 0; begin < paths.size(); begin += kBatchChunk) {
     std::vector<v1::ValidateConfigRequest> requests;
     std::vector<size_t> places;  // of each request among the items
+    std::vector<doors::Question> questions;
     for (size_t i = begin; i < std::min(paths.size(), begin + kBatchChunk); ++i) {
       items->push_back({paths[i], {}});
       v1::ValidateConfigRequest request = base;
@@ -137,10 +138,12 @@ absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, absl::Span<const
       }
       requests.push_back(std::move(request));
       places.push_back(i);
+      questions.push_back(std::move(question));
     }
     FLIGHTPLAN_RETURN_IF_ERROR(backend.ValidateBatch(
         requests, [&](size_t index, const absl::Status& status, const v1::ValidateConfigResponse& response) {
-          (*items)[places[index]].review = status.ok() ? doors::ReviewOf(response) : doors::Unread(status.message());
+          (*items)[places[index]].review =
+              status.ok() ? doors::ReviewOf(questions[index], response) : doors::Unread(status.message());
           progress(++done);
         }));
   }

@@ -24,19 +24,6 @@ absl::StatusOr<SlurmJob> ReadJob(absl::string_view script, const std::vector<std
   return job;
 }
 
-// A launcher that starts another number of processes than the job has GPUs: legal now and then, a slip mostly.
-void AddSizeWarning(const doors::Question& question, doors::Review* review) {
-  if (!question.launched.has_value() || !question.allocated.has_value()) return;
-  if (*question.launched == *question.allocated || review->verdict == doors::Verdict::kNotJudged) return;
-  doors::FindingLine line;
-  line.rule_id = "slurm.world-size";
-  line.seen = absl::StrCat("the launcher starts ", *question.launched, " processes, the job asks for ",
-                           *question.allocated, " GPUs");
-  line.needs = "one process for each GPU; judged as the launcher says";
-  review->lines.push_back(std::move(line));
-  if (review->verdict == doors::Verdict::kAllowed) review->verdict = doors::Verdict::kWarned;
-}
-
 // Text of users on a terminal of users: one line, harmless, of a bounded length.
 void AppendPart(absl::string_view indent, absl::string_view label, absl::string_view text, std::string* out) {
   if (text.empty()) return;
@@ -72,9 +59,7 @@ absl::StatusOr<doors::Review> ReviewSlurmScript(const SlurmScriptOptions& option
   const absl::Status status = backend.ValidateConfig(base, &response);
   if (status.code() == absl::StatusCode::kInvalidArgument) return doors::Unread(status.message());
   FLIGHTPLAN_RETURN_IF_ERROR(status);
-  doors::Review review = doors::ReviewOf(response);
-  AddSizeWarning(question, &review);
-  return review;
+  return doors::ReviewOf(question, response);
 }
 
 std::string RenderSlurmReview(const doors::Review& review) {

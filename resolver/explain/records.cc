@@ -287,6 +287,11 @@ constexpr Record kRecords[] = {
      "a launch starts as many ranks on every node: GPUs that are no whole nodes leave some part empty, which the "
      "forecast counts where the GPUs of a node are given",
      "torchrun"},
+    {"launch.world-size", "environment", "warning", "launch", Verdict::kAdvice, "",
+     "the launcher starts one process for each GPU that the job asks for or the question states; a job is judged as "
+     "its "
+     "launcher says, a question on the GPUs that it states",
+     "flightplan's reading of launch scripts", "slurm.world-size"},
     {"layout.none-found", "plan", "warning", "", Verdict::kAdvice,
      "tensor_model_parallel_size pipeline_model_parallel_size "
      "expert_model_parallel_size context_parallel_size",
@@ -339,9 +344,6 @@ constexpr Record kRecords[] = {
     {"probe.profile-not-used", "probe", "warning", "decide", Verdict::kAdvice, "",
      "a profile stands for the GPU and driver that it was measured on, and for as long as it is fresh",
      "Flightplan's probe"},
-    {"slurm.world-size", "slurm", "warning", "door", Verdict::kAdvice, "",
-     "the launcher starts one process for each GPU that the job asks for; judged as the launcher says",
-     "flightplan's Slurm door"},
     {"start.data", "data", "warning", "build", Verdict::kAdvice, "data_path mock_data data_args_path train_data_path",
      "a whole launch of Megatron-LM names its data or mock data: without either the dataset's builder opens a file "
      "that is "

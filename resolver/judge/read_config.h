@@ -24,6 +24,7 @@ namespace flightplan {
 struct ShellLaunch;  // resolver/shell/reader.h
 
 inline constexpr absl::string_view kOtherLaunches = "input.other-launches";
+inline constexpr absl::string_view kLaunchWorldSize = "launch.world-size";
 
 // What the reader made of an input, and what it refused.
 struct Reading {

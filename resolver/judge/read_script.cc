@@ -42,6 +42,18 @@ ParseFinding OthersLeft(const ShellLaunch& launch) {
       kScriptSource);
 }
 
+// One process for each GPU is what a training wants; who starts others has mostly forgotten --nnodes or --gpus.
+ParseFinding OtherSize(const ShellLaunch& launch, int64_t stated) {
+  ParseFinding entry = MakeParseFinding(
+      launch.at, kLaunchWorldSize, Severity::kWarning,
+      absl::StrCat("the launcher starts ", *launch.world_size, " processes, the question says ", stated, " GPUs"),
+      absl::StrCat("one process for each GPU (torchrun: --nnodes times --nproc-per-node); judged on ", stated, " GPUs"),
+      kScriptSource);
+  entry.finding.area = "environment";
+  entry.finding.stage = "launch";
+  return entry;
+}
+
 }  // namespace
 
 void ReadScript(const ScriptQuestion& script, ReadConfig* read) {
@@ -63,6 +75,10 @@ void ReadScript(const ScriptQuestion& script, ReadConfig* read) {
   // What is stated is of one launch: another one that says another size of itself has its own.
   const bool stated_for_last = !launch.last_world_size.has_value() || launch.world_size == launch.last_world_size;
   if (launch.world_size.has_value() && !stated_for_last) env->world_size.reset();
+  const bool counted = launch.world_size.has_value() && !launch.world_size_assumed && !launch.script.empty();
+  if (counted && script.other.script == nullptr && env->world_size.value_or(*launch.world_size) != *launch.world_size) {
+    KeepFinding(OtherSize(launch, *env->world_size), &launch.findings);
+  }
   const bool own_size = !env->world_size.has_value() && launch.world_size.has_value();
   if (own_size) env->world_size = launch.world_size;
   if (!env->world_size.has_value() && job.GpuCount().value_or(kMaxGpus + 1) <= kMaxGpus) {

@@ -40,7 +40,8 @@ Count CountOf(WordSpan words, std::initializer_list<absl::string_view> names, ab
 
 }  // namespace
 
-std::optional<LauncherWorld> ReadLauncherWorld(absl::Span<const ShellWord> launcher, const SlurmStep& step) {
+std::optional<LauncherWorld> ReadLauncherWorld(absl::Span<const ShellWord> launcher, const SlurmStep& step,
+                                               const TorchrunDefaults& defaults) {
   Count processes = CountOf(launcher, {"--nproc-per-node", "--nproc_per_node"});
   const bool by_slurm = !processes.written;  // else srun starts launchers, which start the processes
   if (by_slurm) processes = CountOf(launcher, {"--ntasks-per-node"});
@@ -51,7 +52,7 @@ std::optional<LauncherWorld> ReadLauncherWorld(absl::Span<const ShellWord> launc
   }
   if (!processes.written) return std::nullopt;
   LauncherWorld world{std::nullopt, processes.assumed || nodes.assumed, processes.number};
-  const int64_t unsaid = by_slurm && step.nodes > 0 ? step.nodes : 1;
+  const int64_t unsaid = std::max<int64_t>(1, by_slurm ? step.nodes : defaults.nodes);
   const int64_t node_count = nodes.written ? nodes.number : unsaid;
   if (processes.number > 0 && node_count > 0) world.size = processes.number * node_count;
   return world;

@@ -21,7 +21,13 @@ struct SlurmStep {
   int64_t nodes = 0;  // of the job; 0: not known
 };
 
+// What torchrun takes for --nnodes where it is not written: PET_NNODES, as operators set it; 0: not set, or not known.
+struct TorchrunDefaults {
+  int64_t nodes = 0;
+};
+
 // From --nnodes x --nproc-per-node, or --ntasks, among the words in front of the script. Nothing: they do not say.
-std::optional<LauncherWorld> ReadLauncherWorld(absl::Span<const ShellWord> launcher, const SlurmStep& step);
+std::optional<LauncherWorld> ReadLauncherWorld(absl::Span<const ShellWord> launcher, const SlurmStep& step,
+                                               const TorchrunDefaults& defaults = {});
 
 }  // namespace flightplan

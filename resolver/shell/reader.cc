@@ -303,8 +303,9 @@ class Reader {
       facts->cpu_binding = std::move(binding);
     }
     const bool srun = std::any_of(launcher.begin(), launcher.end(), IsSrun);
-    std::optional<LauncherWorld> world = ReadLauncherWorld(launcher, {srun, srun ? SlurmCount("SLURM_NNODES") : 0});
-    const int64_t tasks = srun ? SlurmCount("SLURM_NTASKS") : 0;  // that srun starts unless told
+    std::optional<LauncherWorld> world =
+        ReadLauncherWorld(launcher, {srun, srun ? CountIn("SLURM_NNODES") : 0}, {CountIn("PET_NNODES")});
+    const int64_t tasks = srun ? CountIn("SLURM_NTASKS") : 0;  // that srun starts unless told
     if (!world.has_value() && tasks > 0) world = LauncherWorld{tasks, false, 0};
     if (!world.has_value()) return;
     facts->world_size = world->size;
@@ -312,7 +313,7 @@ class Reader {
     facts->node_processes = world->of_node;
   }
 
-  int64_t SlurmCount(absl::string_view name) const {  // 0: not known
+  int64_t CountIn(absl::string_view name) const {  // 0: not known
     const ShellWords* value = state_.Find(name);
     int64_t count = 0;
     if (value == nullptr || value->empty() || !absl::SimpleAtoi(value->front().value.text, &count)) return 0;

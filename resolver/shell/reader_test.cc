@@ -147,6 +147,8 @@ python x.py "$A" $A '' "$B" a\ b "x"'y' --end 2>log > out.txt --behind
 TEST(ShellReader, CountsProcessesOnlyWhereAllIsKnown) {
   EXPECT_EQ(ReadShellLaunch("torchrun --nproc_per_node=8 --nnodes $N x.py --a", {}).world_size, std::nullopt);
   EXPECT_EQ(ReadShellLaunch("torchrun --nproc_per_node=8 x.py --a", {}).world_size, 8);
+  EXPECT_EQ(ReadShellLaunch("torchrun --nproc_per_node=8 x.py --a", {{"PET_NNODES", "2"}}).world_size, 16);
+  EXPECT_EQ(ReadShellLaunch("torchrun --nnodes 4 --nproc_per_node=8 x.py --a", {{"PET_NNODES", "2"}}).world_size, 32);
   const ShellLaunch assumed = ReadShellLaunch("torchrun --nproc_per_node=8 --nnodes=${N:-2} x.py --a", {});
   EXPECT_EQ(assumed.world_size, 16);
   EXPECT_TRUE(assumed.world_size_assumed);

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "resolver/judge/read_config.h"
 #include "resolver/judge/shown_launch.h"
 #include "resolver/normalize/request_bounds.h"
 #include "resolver/plan/stack.h"
@@ -47,10 +48,10 @@ void SetGpuAndSize(const JobFacts& job, const Catalog& catalog, std::optional<in
     if (!gpu.empty()) request->mutable_hardware()->set_gpu(gpu);
   }
   if (!count.has_value() || *count > kMaxGpus || request->has_world_size()) return;
-  if (request->has_hardware()) {
-    if (request->hardware().gpu_count() == 0) request->mutable_hardware()->set_gpu_count(static_cast<int32_t>(*count));
-  } else if (!request->has_world_size()) {
+  if (!request->has_hardware()) {
     request->set_world_size(static_cast<int32_t>(*count));
+  } else if (request->hardware().gpu_count() == 0) {
+    request->mutable_hardware()->set_gpu_count(static_cast<int32_t>(*count));
   }
 }
 
@@ -71,6 +72,18 @@ FindingLine LineOf(const v1::Finding& finding, const Spelling& spelling) {
     }
   }
   return line;
+}
+
+// A launcher that starts another number of processes than the job has GPUs: legal now and then, a slip mostly.
+void AddSizeWarning(const Question& question, std::vector<FindingLine>* warnings) {
+  if (!question.launched.has_value() || !question.allocated.has_value()) return;
+  if (*question.launched == *question.allocated) return;
+  FindingLine line;
+  line.rule_id = std::string(kLaunchWorldSize);
+  line.seen = absl::StrCat("the launcher starts ", *question.launched, " processes, the job asks for ",
+                           *question.allocated, " GPUs");
+  line.needs = "one process for each GPU; judged as the launcher says";
+  warnings->push_back(std::move(line));
 }
 
 }  // namespace
@@ -150,7 +163,7 @@ Review NotAsked(Skip skip) {
 
 Review Unread(absl::string_view why) { return NotAsked({std::string(why), /*unread=*/true}); }
 
-Review ReviewOf(const v1::ValidateConfigResponse& response) {
+Review ReviewOf(const Question& question, const v1::ValidateConfigResponse& response) {
   const Spelling spelling = TargetSpelling(response.config(), response.target());
   Review review;
   review.target = response.target();
@@ -166,6 +179,7 @@ Review ReviewOf(const v1::ValidateConfigResponse& response) {
       (line.error ? review.lines : warnings).push_back(std::move(line));
     }
   }
+  if (response.completeness() != v1::COMPLETENESS_NONE) AddSizeWarning(question, &warnings);
   review.verdict = !review.lines.empty() ? Verdict::kRefused : !warnings.empty() ? Verdict::kWarned : Verdict::kAllowed;
   if (limit != nullptr && review.verdict != Verdict::kRefused) return Unread(limit->seen());
   if (response.completeness() == v1::COMPLETENESS_NONE) review.verdict = Verdict::kNotJudged;

@@ -74,7 +74,7 @@ struct Review {
   std::string target;                   // "megatron-lm main"
   std::string digest;                   // the decision's id; empty: nothing was asked
 };
-Review ReviewOf(const v1::ValidateConfigResponse& response);
+Review ReviewOf(const Question& question, const v1::ValidateConfigResponse& response);
 // Of what is not asked.
 Review NotAsked(Skip skip);
 // The same of what may be a training and could not be read.

@@ -26,12 +26,28 @@ TEST(Review, NamesEveryFix) {
   finding->set_seen("82 GiB of 80");
   AddFix("tensor_model_parallel_size", 2, finding);
   AddFix("context_parallel_size", 2, finding);
-  const Review review = ReviewOf(response);
+  const Review review = ReviewOf({}, response);
   ASSERT_EQ(review.lines.size(), 1);
   EXPECT_EQ(review.lines[0].fix, "--tensor-model-parallel-size 2");
   EXPECT_EQ(review.lines[0].other_fixes, std::vector<std::string>{"--context-parallel-size 2"});
   EXPECT_EQ(review.lines[0].Text(),
             "82 GiB of 80; fix: --tensor-model-parallel-size 2; or: --context-parallel-size 2 [fit.memory]");
+}
+
+TEST(Review, ALauncherOfAnotherSizeThanItsJobIsWarnedOf) {
+  v1::ValidateConfigResponse response;
+  response.set_completeness(v1::COMPLETENESS_FULL);
+  Question question;
+  question.launched = 8;
+  EXPECT_EQ(ReviewOf(question, response).verdict, Verdict::kAllowed);
+  question.allocated = 4;
+  const Review review = ReviewOf(question, response);
+  EXPECT_EQ(review.verdict, Verdict::kWarned);
+  ASSERT_EQ(review.lines.size(), 1);
+  EXPECT_EQ(review.lines[0].rule_id, "launch.world-size");
+  EXPECT_EQ(review.lines[0].seen, "the launcher starts 8 processes, the job asks for 4 GPUs");
+  response.set_completeness(v1::COMPLETENESS_NONE);
+  EXPECT_EQ(ReviewOf(question, response).verdict, Verdict::kNotJudged);
 }
 
 }  // namespace

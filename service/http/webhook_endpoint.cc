@@ -60,7 +60,7 @@ absl::StatusOr<Reviewed> ReviewObject(const ReviewContext& context, const doors:
   if (!response.ParseFromArray(bytes.begin(), static_cast<int>(bytes.size()))) {
     return absl::InternalError("an answer that cannot be read");
   }
-  return Reviewed{doors::ReviewOf(response), *std::move(answer)};
+  return Reviewed{doors::ReviewOf(question, response), *std::move(answer)};
 }
 
 void Count(const ReviewContext& context, absl::string_view verdict) {
