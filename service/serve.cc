@@ -27,6 +27,7 @@
 #include "resolver/catalog/catalog.h"
 #include "service/call/access_policy.h"
 #include "service/call/decision_log.h"
+#include "service/doors/review.h"
 #include "service/evidence/evidence_location.h"
 #include "service/http/webhook_certificates.h"
 #include "service/local/catalog_folder.h"
@@ -157,6 +158,15 @@ std::string Addresses(const Settings& settings, const std::vector<int>& ports) {
   return absl::StrJoin(shown, ", ");
 }
 
+absl::Status CheckReleases(const std::vector<std::string>& releases) {
+  for (const std::string& release : releases) {
+    if (const absl::Status status = doors::CheckRelease(release); !status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("stack_releases is '", release, "', must be ", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // What Server::Start refuses of files, for --check_config: none is made.
 absl::Status CheckFiles(const Settings& settings, const SettingsSources& sources) {
   FLIGHTPLAN_RETURN_IF_ERROR(DecisionLog::Check(settings.decision_log));
@@ -281,6 +291,7 @@ int ServeMain(const std::vector<std::string>& args) {
     std::cout << SettingsToYaml(*settings);
     return kStopped;
   }
+  if (const absl::Status releases = CheckReleases(settings->stack_releases); !releases.ok()) return Fail(releases);
   if (const absl::Status library = CanOpenEvidence(settings->evidence_store); !library.ok()) {
     return Fail(library);
   }

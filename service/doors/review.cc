@@ -6,9 +6,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "resolver/base/nearest.h"
 #include "resolver/judge/read_config.h"
 #include "resolver/judge/shown_launch.h"
+#include "resolver/normalize/environment_message.h"
 #include "resolver/normalize/request_bounds.h"
+#include "resolver/normalize/violations.h"
 #include "resolver/plan/stack.h"
 #include "resolver/shell/reader.h"
 #include "resolver/stacks/dialects.h"
@@ -108,6 +111,26 @@ JobFacts FactsOf(const SlurmJob& job) {
   if (!job.mixed_gpus) facts.gpu_label = job.gpu_type;
   AddSlurmVariables(job, &facts.vars);
   return facts;
+}
+
+absl::Status CheckRelease(absl::string_view release) {
+  const std::pair<absl::string_view, absl::string_view> halves = absl::StrSplit(release, absl::MaxSplits('@', 1));
+  if (absl::EndsWith(release, "@")) return absl::InvalidArgumentError("NAME@VERSION such as megatron-lm@0.17");
+  if (FindStack(halves.first) == nullptr) {
+    std::vector<absl::string_view> names;
+    for (const Stack* const stack : AllStacks()) names.push_back(stack->name);
+    const absl::string_view nearest = NearestName(halves.first, names);
+    return absl::InvalidArgumentError(nearest.empty() ? absl::StrCat("of ", StackNames())
+                                                      : absl::StrCat("of a known stack; nearest is ", nearest));
+  }
+  v1::TargetStack target;
+  target.set_framework(std::string(halves.first));
+  target.set_version(std::string(halves.second));
+  Environment env;
+  Violations violations;
+  ReadTarget(target, "", &env, &violations);
+  return violations.empty() ? absl::OkStatus()
+                            : absl::InvalidArgumentError("of a release such as megatron-lm@0.17, or main");
 }
 
 std::optional<Target> StackOfText(absl::string_view name, const std::string& text, const EnvVars& vars) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "flightplan/v1/resolver_service.pb.h"
@@ -47,6 +48,10 @@ struct Question {
 Question AskAboutScript(absl::string_view name, std::string text, const JobFacts& job,
                         absl::Span<const std::string> releases, const Catalog& catalog,
                         v1::ValidateConfigRequest* request);
+
+// OK: "megatron-lm@0.17" or "megatron-lm", which is main, of a stack and in a form of version that the judge takes;
+// else what it must be.
+absl::Status CheckRelease(absl::string_view release);
 
 // Whose launch or configuration a text is, by its program, its flags or its keys; empty: it does not show.
 std::optional<Target> StackOfText(absl::string_view name, const std::string& text, const EnvVars& vars);

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "flightplan/v1/resolver_service.pb.h"
 
 namespace flightplan::doors {
@@ -48,6 +50,20 @@ TEST(Review, ALauncherOfAnotherSizeThanItsJobIsWarnedOf) {
   EXPECT_EQ(review.lines[0].seen, "the launcher starts 8 processes, the job asks for 4 GPUs");
   response.set_completeness(v1::COMPLETENESS_NONE);
   EXPECT_EQ(ReviewOf(question, response).verdict, Verdict::kNotJudged);
+}
+
+TEST(Release, IsOfAStackThatIsKnown) {
+  for (const char* release : {"megatron-lm@0.17", "megatron-bridge@main", "loongforge@v0.1.0", "loongforge"}) {
+    EXPECT_TRUE(CheckRelease(release).ok()) << release << ": " << CheckRelease(release);
+  }
+  constexpr std::pair<const char*, const char*> kWrong[] = {{"megatron-lm@", "NAME@VERSION"},
+                                                            {"foo@1", "of megatron-lm, "},
+                                                            {"megatron-ml@0.17", "nearest is megatron-lm"},
+                                                            {"megatron-lm@newest", "a release such as"}};
+  for (const auto& [release, right] : kWrong) {
+    const absl::Status status = CheckRelease(release);
+    EXPECT_TRUE(absl::StrContains(status.message(), right)) << release << ": " << status;
+  }
 }
 
 }  // namespace

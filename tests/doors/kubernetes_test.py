@@ -379,6 +379,13 @@ class KubernetesDoor(unittest.TestCase):
                 self.assertEqual(done.returncode, 2)
                 self.assertIn(b"holds no PEM certificate chain", done.stderr)
 
+    def test_a_release_of_no_stack_is_refused_at_the_start(self):
+        for check in ([], ["--check_config"]):
+            done = subprocess.run([FLIGHTPLAN, "serve", "--stack_releases=megatron-ml@0.17", *check], capture_output=True,
+                                  timeout=30)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(b"stack_releases is 'megatron-ml@0.17', must be of a known stack; nearest is megatron-lm", done.stderr)
+
     def test_manifest_sends_what_the_webhook_reads(self):
         documents = list(yaml.safe_load_all(MANIFEST.read_text()))
         hook = next(d for d in documents if d["kind"] == "ValidatingWebhookConfiguration")["webhooks"][0]

@@ -228,6 +228,11 @@ int RunValidate(Arguments args, Context& context) {
   const CommandLine command = Describe(&options);
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
+  for (const std::string& release : options.releases) {
+    if (const absl::Status status = doors::CheckRelease(release); !status.ok()) {
+      return Misuse(command, absl::StrCat("--release is ", Quoted(release), ", must be ", status.message()), context);
+    }
+  }
   const bool door = options.batch || !options.slurm.path.empty();
 
   v1::ValidateConfigRequest request;
