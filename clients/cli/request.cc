@@ -224,9 +224,20 @@ absl::StatusOr<ResolveOptions> LastWords(ResolveOptions options) {
   return options;
 }
 
-void FillWorkload(const ResolveOptions& options, v1::Workload* workload) {
-  workload->set_seq_length(options.seq.value_or(kDefaultSeqLength));
-  workload->set_global_batch_size(options.gbs.value_or(kDefaultSamplesPerGpu * options.stack.gpus.value_or(0)));
+// What --set says of a knob that the workload has too, else a default.
+int64_t Pinned(Knob knob, const google::protobuf::RepeatedPtrField<v1::KnobSetting>& pins, int64_t otherwise) {
+  for (const v1::KnobSetting& pin : pins) {
+    if (FindKnob(pin.name()) == knob && pin.value().int_value() != 0) return pin.value().int_value();
+  }
+  return otherwise;
+}
+
+void FillWorkload(const ResolveOptions& options, const google::protobuf::RepeatedPtrField<v1::KnobSetting>& pins,
+                  v1::Workload* workload) {
+  const int64_t samples = kDefaultSamplesPerGpu * options.stack.gpus.value_or(0);
+  workload->set_seq_length(options.seq.has_value() ? *options.seq : Pinned(Knob::seq_length, pins, kDefaultSeqLength));
+  workload->set_global_batch_size(options.gbs.has_value() ? *options.gbs
+                                                          : Pinned(Knob::global_batch_size, pins, samples));
   workload->set_precision(options.precision);
   workload->set_objective(ValueOf(kObjectives, options.objective));
   if (options.iterations.has_value()) workload->set_train_iters(*options.iterations);
@@ -298,7 +309,7 @@ absl::Status BuildResolveRequest(const ResolveOptions& given, v1::ResolveConfigR
   FLIGHTPLAN_RETURN_IF_ERROR(AddPins(options.stack.pins, request->mutable_pinned_knobs()));
   FLIGHTPLAN_RETURN_IF_ERROR(AddAssignments("--env", options.stack.env, request->mutable_env()));
   FillTarget(options.stack, request->mutable_target());
-  FillWorkload(options, request->mutable_workload());
+  FillWorkload(options, request->pinned_knobs(), request->mutable_workload());
   FillProfile(options, request);
   FLIGHTPLAN_RETURN_IF_ERROR(FillProbeProfile(options.stack, options.read, request));
   request->set_stage(ValueOf(kStages, options.stage));

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "flightplan/v1/evidence.pb.h"
+#include "flightplan/v1/parallelism.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "resolver/base/nearest.h"
@@ -161,6 +162,19 @@ void CheckPair(const v1::Measurement& m, Metric metric, bool is_new, MeasuredRun
   }
 }
 
+// What a report says by its knobs goes before its layout and workload, whose sizes may be the stack's defaults.
+void Pin(const std::string& knob, const v1::KnobValue& value, v1::ResolveConfigRequest* question) {
+  v1::KnobSetting* setting = question->add_pinned_knobs();
+  setting->set_name(knob);
+  *setting->mutable_value() = value;
+  v1::Layout& layout = *question->mutable_layout();
+  const auto* const size = v1::Layout::descriptor()->FindFieldByName(knob);
+  if (size != nullptr) layout.GetReflection()->ClearField(&layout, size);
+  if (knob == Name(Knob::seq_length)) question->mutable_workload()->set_seq_length(value.int_value());
+  if (knob == Name(Knob::global_batch_size)) question->mutable_workload()->set_global_batch_size(value.int_value());
+  if (knob == Name(Knob::train_iters)) question->mutable_workload()->clear_train_iters();
+}
+
 // The question that the run answered. A size that a run does not state is the stack's default, 1.
 v1::ResolveConfigRequest QuestionOf(const v1::Measurement& m) {
   v1::ResolveConfigRequest question;
@@ -180,15 +194,9 @@ v1::ResolveConfigRequest QuestionOf(const v1::Measurement& m) {
   if (!layout.has_expert_tensor_parallel_size()) layout.set_expert_tensor_parallel_size(1);
   if (!layout.has_micro_batch_size()) layout.set_micro_batch_size(1);
   for (const v1::KnobSetting& knob : m.knobs()) {
-    if (knob.name() != m.varied_knob()) *question.add_pinned_knobs() = knob;
+    if (knob.name() != m.varied_knob()) Pin(knob.name(), knob.value(), &question);
   }
   return question;
-}
-
-void Pin(const std::string& knob, const v1::KnobValue& value, v1::ResolveConfigRequest* question) {
-  v1::KnobSetting* setting = question->add_pinned_knobs();
-  setting->set_name(knob);
-  *setting->mutable_value() = value;
 }
 
 Value PinnedValue(const NormalizedIntent& intent, Knob knob) {

@@ -83,6 +83,39 @@ void SayPartialNodes(NormalizedIntent* intent) {
   intent->findings.push_back(std::move(finding));
 }
 
+// The field that pins a knob: "pinned_knobs[2]", else "knobs.seq_length".
+std::string FieldOfPin(const v1::ResolveConfigRequest& request, Knob knob) {
+  for (int i = 0; i < request.pinned_knobs_size(); ++i) {
+    if (FindKnob(request.pinned_knobs(i).name()) == knob) return absl::StrCat("pinned_knobs[", i, "]");
+  }
+  return absl::StrCat("knobs.", Name(knob));
+}
+
+// A pin that says something else than the message of its own is a contradiction; None, which no such message can say,
+// goes over it.
+void CheckPinsAgree(const v1::ResolveConfigRequest& request, const NormalizedIntent& intent, Violations* violations) {
+  const auto check = [&](Knob knob, const Value& said, absl::string_view where) {
+    for (const auto& [pin, value] : intent.pins) {
+      if (pin != knob || value.is_none() || value == said) continue;
+      violations->Add(FieldOfPin(request, knob), absl::StrCat(Name(knob), " is ", value.ToText(), " here and ",
+                                                              said.ToText(), " in ", where, ": keep one of them"));
+    }
+  };
+  const LayoutWish& layout = intent.layout;
+  for (const SizeWish& size : kSizeWishes) {
+    if (const auto& wish = layout.*size.wish; wish.has_value()) check(size.knob, Value(*wish), "layout");
+  }
+  if (layout.pipeline_model_parallel_layout.has_value()) {
+    check(Knob::pipeline_model_parallel_layout, Value(*layout.pipeline_model_parallel_layout), "layout");
+  }
+  if (layout.sequence_parallel.has_value()) check(Knob::sequence_parallel, Value(*layout.sequence_parallel), "layout");
+  check(Knob::seq_length, Value(intent.workload.seq_length), "workload");
+  check(Knob::global_batch_size, Value(intent.workload.global_batch_size), "workload");
+  if (intent.workload.train_iters.has_value()) {
+    check(Knob::train_iters, Value(*intent.workload.train_iters), "workload");
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest& request, const Catalog& catalog) {
@@ -105,6 +138,7 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   intent.layout = LayoutFromMessage(request.layout(), &violations);
   intent.pins = PinsFromMessages(request.knobs(), request.pinned_knobs(), "knobs", "pinned_knobs", &violations);
   CheckModelPins(intent.pins, "pinned_knobs", &violations);
+  CheckPinsAgree(request, intent, &violations);
   LeaveToPins(intent.pins, &intent.layout);
   CheckStages(intent.layout, &violations);
   ReadVariables(request.env(), &intent.env, &violations);

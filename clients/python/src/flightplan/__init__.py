@@ -30,7 +30,7 @@ from flightplan.errors import (
 from flightplan.findings import Finding, Fix
 from flightplan.observation import Figure, Observation, observe
 from flightplan.plan import Explanation, Memory, Plan, Plans, Report
-from flightplan.request import DEFAULT_SEQ_LENGTH, Model, Software
+from flightplan.request import Model, Software
 from flightplan.values import Value
 
 __version__ = "0.1.0"
@@ -49,7 +49,7 @@ def resolve(
     etp: int | None = None,
     micro_batch_size: int | None = None,
     pipeline_layout: str | None = None,
-    seq_length: int = DEFAULT_SEQ_LENGTH,
+    seq_length: int | None = None,
     global_batch_size: int | None = None,
     precision: str = "",
     objective: str = "",
@@ -78,7 +78,7 @@ def resolve(
         etp: Expert tensor parallel size.
         micro_batch_size: Samples per data-parallel rank and microbatch.
         pipeline_layout: "Et|(tt|)*30mL".
-        seq_length: Tokens per sample.
+        seq_length: Tokens per sample; None: as `knobs` says, else 4,096.
         global_batch_size: Samples per step; None: 8 a GPU.
         precision: "bf16" (default), "fp16", "fp8_cs", "fp8_block", "fp8_ds", "mxfp8" or "nvfp4".
         objective: "training" (default) or "benchmark".
