@@ -72,6 +72,14 @@ TEST(PlanLayouts, ProgressNeverGoesBack) {
   }
 }
 
+TEST(PlanLayouts, AnObjectiveThatIsNoneIsRefused) {
+  v1::PlanLayoutsRequest request;
+  *request.mutable_base() = QwenOnSixteen();
+  request.set_objective(static_cast<v1::PlanObjective>(9));
+  v1::PlanResult result;
+  EXPECT_EQ(ViolatedFields(TestResolver().PlanLayouts(request, {}, &result)), (std::set<std::string>{"objective"}));
+}
+
 TEST(PlanLayouts, FindsFewestGpusBetweenPowersOfTwo) {
   const v1::PlanResult fewest = PlanQwen235(v1::PLAN_OBJECTIVE_GPU_COUNT, 128);
   ASSERT_GT(fewest.plans_size(), 0);

@@ -232,6 +232,24 @@ TEST(RequestBounds, APinThatContradictsLayoutOrWorkloadIsRefused) {
             (std::set<std::string>{"pinned_knobs[2]", "pinned_knobs[3]", "knobs.pipeline_model_parallel_size"}));
 }
 
+TEST(RequestBounds, AWordOnWhatIsNotAskedForIsRefused) {
+  v1::ValidateConfigRequest request = testing::WordsOf("megatron-lm", "--num-layers 2");
+  v1::ValidateConfigResponse response;
+  request.set_repair_convergence(true);
+  EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)),
+            (std::set<std::string>{"repair_convergence"}));
+  request.clear_repair_convergence();
+  request.set_repair_room(true);
+  EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)), (std::set<std::string>{"repair_room"}));
+  request.set_repair(true);
+  EXPECT_TRUE(TestResolver().ValidateConfig(request, &response).ok());
+  request.set_input_format("shell");  // which is a file
+  const absl::Status shell = TestResolver().ValidateConfig(request, &response);
+  EXPECT_NE(shell.message().find("use argv"), std::string::npos) << shell;
+  request.mutable_knobs()->mutable_knobs()->set_num_layers(2);
+  EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(request, &response)), (std::set<std::string>{"input_format"}));
+}
+
 TEST(RequestBounds, AnInputHasABoundOfWords) {
   v1::ValidateConfigResponse response;
   for (const size_t words : {kMaxWords, kMaxWords + 1}) {

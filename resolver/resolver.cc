@@ -43,6 +43,7 @@
 #include "resolver/normalize/judge_request.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/layout_message.h"
+#include "resolver/normalize/message_enum.h"
 #include "resolver/normalize/model_message.h"
 #include "resolver/normalize/recorded_profiles.h"
 #include "resolver/normalize/reported_run.h"
@@ -92,13 +93,15 @@ absl::Status ReadAnswerTo(const Request& request, const ConfigAnswer& answer, go
   return absl::InvalidArgumentError("the request holds text that is no UTF-8");
 }
 
-PlanObjective ObjectiveOf(v1::PlanObjective objective) {
-  if (objective == v1::PLAN_OBJECTIVE_MEMORY_HEADROOM) return PlanObjective::kMemoryHeadroom;
-  return objective == v1::PLAN_OBJECTIVE_GPU_COUNT ? PlanObjective::kGpuCount : PlanObjective::kStepTime;
-}
+constexpr std::pair<v1::PlanObjective, PlanObjective> kObjectives[] = {
+    {v1::PLAN_OBJECTIVE_UNSPECIFIED, PlanObjective::kStepTime},
+    {v1::PLAN_OBJECTIVE_STEP_TIME, PlanObjective::kStepTime},
+    {v1::PLAN_OBJECTIVE_MEMORY_HEADROOM, PlanObjective::kMemoryHeadroom},
+    {v1::PLAN_OBJECTIVE_GPU_COUNT, PlanObjective::kGpuCount}};
 
-absl::Status CheckPlanRequest(const v1::PlanLayoutsRequest& request) {
+absl::Status ReadPlanRequest(const v1::PlanLayoutsRequest& request, PlanObjective* objective) {
   Violations violations;
+  *objective = ReadEnum(request.objective(), kObjectives, PlanObjective::kStepTime, "objective", &violations);
   if (request.has_plan_count() && (request.plan_count() < 1 || request.plan_count() > kMaxPlans)) {
     violations.Add("plan_count", absl::StrCat("must be 1..", kMaxPlans, ", not ", request.plan_count()));
     return violations.ToStatus();
@@ -337,12 +340,12 @@ absl::Status Resolver::DescribeTimeline(const v1::DescribeTimelineRequest& reque
 
 absl::Status Resolver::PlanLayouts(const v1::PlanLayoutsRequest& request, const PlanHooks& hooks,
                                    v1::PlanResult* result, const EvidenceSnapshot& evidence) const {
-  FLIGHTPLAN_RETURN_IF_ERROR(CheckPlanRequest(request));
+  PlanObjective objective{};
+  FLIGHTPLAN_RETURN_IF_ERROR(ReadPlanRequest(request, &objective));
   const absl::StatusOr<NormalizedIntent> intent = ReadQuestion(request.base());
   if (!intent.ok()) return WithFieldsBelow("base", intent.status());
   const auto wanted = static_cast<size_t>(request.has_plan_count() ? request.plan_count() : kDefaultPlans);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(
-      PlanList list, flightplan::PlanLayouts(*intent, ObjectiveOf(request.objective()), wanted, evidence, hooks));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(PlanList list, flightplan::PlanLayouts(*intent, objective, wanted, evidence, hooks));
   std::vector<ConfigAnswer> plans;
   plans.reserve(list.plans.size());
   size_t bytes = kBytesBesidePlans;

@@ -126,10 +126,10 @@ void UseWhatIsNamed(const JudgeQuestion& question, ReadConfig* read) {
   UseNamedModel(*question.catalog, env, &read->reading);
 }
 
-absl::Status Unsuitable(absl::string_view name, absl::string_view given, Target target) {
+absl::Status Unsuitable(absl::string_view name, bool file, Target target) {
   Violations violations;
-  violations.Add("input_format", absl::StrCat("'", Printable(name), "' is no form of ", given, " for ",
-                                              OwnDialect(target), "; use ", InputFormatNames(target)));
+  violations.Add("input_format", absl::StrCat("'", Printable(name), "' is no form of ", file ? "a file" : "arguments",
+                                              " for ", OwnDialect(target), "; use ", InputFormatNames(target, file)));
   return violations.ToStatus();
 }
 
@@ -148,7 +148,7 @@ absl::Status ReadFile(const ScriptQuestion& script, ReadConfig* read) {
     return absl::OkStatus();
   }
   const InputFormat* format = FindInputFormat(reading->format, env->target);
-  if (format == nullptr) return Unsuitable(reading->format, "a file", env->target);
+  if (format == nullptr) return Unsuitable(reading->format, /*file=*/true, env->target);
   if (format->file != nullptr) {
     reading->parsed = format->file(input.text, *env);
     // Of these a file shows what a launch shows: its values may be unknown, its samples shorter than what is counted.
@@ -181,7 +181,7 @@ absl::Status ReadWords(const ConfigInput& input, const Environment& env, Reading
   std::vector<Argument> args = Words(input.arguments);
   const InputFormat* format =
       input.format.empty() ? &RecogniseArguments(args, "", env.target) : FindInputFormat(input.format, env.target);
-  if (format == nullptr || format->arguments == nullptr) return Unsuitable(input.format, "arguments", env.target);
+  if (format == nullptr || format->arguments == nullptr) return Unsuitable(input.format, /*file=*/false, env.target);
   reading->input = "argv";
   reading->format = std::string(format->name);
   // Overrides alone are judged over the classes' defaults; a file of them, and a harness's words, name a recipe.

@@ -36,6 +36,7 @@ ConfigInput ReadConfigInput(const v1::ValidateConfigRequest& request, Violations
       break;
     case v1::ValidateConfigRequest::kKnobs:
       input.form = ConfigInput::Form::kKnobs;
+      if (!input.format.empty()) violations->Add("input_format", "is of arguments or a file: with knobs leave it out");
       input.knobs = PinsFromMessages(request.knobs().knobs(), request.knobs().settings(), "knobs.knobs",
                                      "knobs.settings", violations);
       break;
@@ -92,6 +93,11 @@ absl::StatusOr<JudgeQuestion> ReadQuestion(const v1::ValidateConfigRequest& requ
   if (request.has_hardware()) ReadHardware(request.hardware(), catalog, unknown_gpus, &question, &violations);
   ReadWorldSize(request, &env, &violations);
   question.view = ReadEnum(request.view(), kViews, View::kFull, "view", &violations);
+  const bool more = request.repair_convergence() || request.repair_room();
+  if (more && !request.repair()) {
+    violations.Add(request.repair_convergence() ? "repair_convergence" : "repair_room",
+                   "says how to repair: it needs repair");
+  }
   question.repair = request.repair();
   question.repair_convergence = request.repair_convergence();
   question.repair_room = request.repair_room();

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "resolver/stacks/spelling.h"
 
@@ -97,10 +98,13 @@ const InputFormat* FindInputFormat(absl::string_view name, Target target) {
   return nullptr;
 }
 
-std::string InputFormatNames(Target target) {
-  std::string names(kShellFormat);
-  for (const InputFormat& format : SpellingsOf(target).formats) absl::StrAppend(&names, ", ", format.name);
-  return names;
+std::string InputFormatNames(Target target, bool file) {
+  std::vector<absl::string_view> names;
+  if (file) names.push_back(kShellFormat);
+  for (const InputFormat& format : SpellingsOf(target).formats) {
+    if (file || format.arguments != nullptr) names.push_back(format.name);
+  }
+  return absl::StrJoin(names, ", ");
 }
 
 const InputFormat& RecogniseArguments(absl::Span<const Argument> args, absl::string_view script, Target target) {

@@ -47,8 +47,8 @@ inline constexpr absl::string_view kPythonFormat = "bridge-python";
 
 // The format of that name for the target, or null.
 const InputFormat* FindInputFormat(absl::string_view name, Target target);
-// "shell, argv, megatron-lm-yaml": what a target can be given, for messages.
-std::string InputFormatNames(Target target);
+// "shell, argv, megatron-lm-yaml": what a target can be given as a file, or "argv": as arguments; for messages.
+std::string InputFormatNames(Target target, bool file);
 
 // Of arguments. `script`: the Python file that a shell script runs, which may say it by its name; or empty.
 const InputFormat& RecogniseArguments(absl::Span<const Argument> args, absl::string_view script, Target target);

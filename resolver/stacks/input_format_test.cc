@@ -70,7 +70,8 @@ TEST(ArgumentsOfLines, KeepTheirPlaces) {
 TEST(InputFormats, AreFoundByNameAndTarget) {
   EXPECT_NE(FindInputFormat("bridge-yaml", Target::kMegatronBridge), nullptr);
   EXPECT_EQ(FindInputFormat("bridge-yaml", Target::kMegatronLm), nullptr);
-  EXPECT_EQ(InputFormatNames(Target::kMegatronLm), "shell, argv, megatron-lm-yaml");
+  EXPECT_EQ(InputFormatNames(Target::kMegatronLm, /*file=*/true), "shell, argv, megatron-lm-yaml");
+  EXPECT_EQ(InputFormatNames(Target::kMegatronLm, /*file=*/false), "argv");
   for (const auto& [target, format] : InputFormats()) {
     EXPECT_NE(format->arguments == nullptr, format->file == nullptr) << format->name;
     EXPECT_EQ(FindInputFormat(format->name, target), format);

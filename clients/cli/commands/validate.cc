@@ -158,6 +158,7 @@ std::string RuleText(Backend& backend, const std::string& rule_id) {
 absl::StatusOr<std::string> CheckWithoutFile(v1::ValidateConfigRequest base, Backend& backend) {
   if (base.target().framework().empty()) base.mutable_target()->set_framework(kDefaultTarget);
   base.mutable_knobs();
+  base.clear_input_format();  // which is a file's
   v1::ValidateConfigResponse unread;
   FLIGHTPLAN_RETURN_IF_ERROR(backend.ValidateConfig(base, &unread));
   if (!base.has_hardware() || unread.memory().missing_input() != "hardware.gpu") return std::string();
