@@ -1,6 +1,7 @@
 #include "clients/cli/fit_line.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "clients/cli/forecast_text.h"
 #include "clients/cli/text.h"
 #include "clients/cli/words.h"
@@ -53,7 +54,15 @@ std::string FitLine(const v1::Estimate& estimate, const Terminal& terminal) {
   return absl::StrCat(verdict, ", stage ", worst->stage());
 }
 
-std::string FitLine(const v1::MemoryVerdict& memory, const Terminal& terminal) {
+std::string GpuFault(const v1::ValidateConfigResponse& response) {
+  for (absl::string_view what : response.not_judged()) {
+    if (absl::ConsumePrefix(&what, "hardware gates: no GPU named ")) return absl::StrCat("no GPU named ", what);
+  }
+  return "";
+}
+
+std::string FitLine(const v1::ValidateConfigResponse& response, const Terminal& terminal) {
+  const v1::MemoryVerdict& memory = response.memory();
   const absl::string_view word = WordFor(kFits, memory.fit());
   std::string line = terminal.Paint(word.empty() ? "unknown" : word, FitStyle(memory.fit()));
   if (memory.at_least_bytes() > 0) {
@@ -62,6 +71,9 @@ std::string FitLine(const v1::MemoryVerdict& memory, const Terminal& terminal) {
   }
   const std::string& missing = memory.missing_input();
   if (missing.empty()) return line;
+  if (const std::string fault = GpuFault(response); missing == "hardware.gpu" && !fault.empty()) {
+    return absl::StrCat(line, ": ", terminal.Shown(fault));
+  }
   const std::string flag = missing == "hardware.gpu"              ? "--gpu NAME"
                            : missing == "hardware.gpu_count"      ? "--gpus N"
                            : missing == "hardware.reserved_bytes" ? "--reserved-memory-gib X"

@@ -313,6 +313,9 @@ TEST(TimelineCommand, NamesTheFlagThatIsWrong) {
   const Ran no_gpu = Ask({"timeline", "--", "--num-layers", "24"});
   EXPECT_EQ(no_gpu.exit, kExitMisuse) << no_gpu.err;
   EXPECT_TRUE(absl::StrContains(no_gpu.err, "--gpu: ")) << no_gpu.err;
+  const Ran odd_gpu = Ask({"timeline", "--gpu", "h1000", "--gpus", "8", "--", "--num-layers", "24"});
+  EXPECT_EQ(odd_gpu.exit, kExitMisuse) << odd_gpu.err;
+  EXPECT_TRUE(absl::StrContains(odd_gpu.err, "--gpu: no GPU named 'h1000' in the catalogue; nearest")) << odd_gpu.err;
 }
 
 }  // namespace

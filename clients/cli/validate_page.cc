@@ -62,7 +62,7 @@ std::string RenderValidatePage(const std::string& input, const v1::ValidateConfi
   if (response.has_estimate()) {
     out += EstimateLines(response.estimate(), rates, terminal);
   } else if (response.has_memory() && response.completeness() != v1::COMPLETENESS_NONE) {
-    absl::StrAppend(&out, "fits  ", FitLine(response.memory(), terminal), "\n");
+    absl::StrAppend(&out, "fits  ", FitLine(response, terminal), "\n");
   }
   out += FindingsText(findings, TargetSpelling(response.config(), response.target()), verbose, terminal);
   if (response.effective_changes_size() > 0) {

@@ -12,7 +12,9 @@ namespace flightplan {
 absl::StatusOr<Timeline> DrawConfig(const JudgedConfig& judged, const TimelineAsked& asked) {
   const RunResult& run = judged.run;
   if (!judged.gpu.has_value()) {
-    return absl::InvalidArgumentError("validate.hardware.gpu: a step is drawn for a GPU; none is named");
+    return absl::InvalidArgumentError(
+        absl::StrCat("validate.hardware.gpu: ",
+                     judged.gpu_fault.empty() ? "a step is drawn for a GPU; none is named" : judged.gpu_fault));
   }
   const bool weighed = judged.model != nullptr && judged.estimate.has_value();
   const std::optional<StepModel> model = weighed ? StepModelOf(*judged.model) : std::nullopt;

@@ -79,6 +79,7 @@ JudgedConfig Judge(ReadConfig read, View view) {
     }
   }
   judged.gpu = std::move(read.gpu);
+  judged.gpu_fault = std::move(read.gpu_fault);
   judged.verdicts = VerdictsOf(judged.run.findings);
   for (const ParseFinding& parse : reading.parsed.findings) judged.verdicts.Add(parse.finding);
   DropRepeats(&judged.run.findings);
@@ -88,7 +89,7 @@ JudgedConfig Judge(ReadConfig read, View view) {
   if (!env.world_size.has_value())
     leave("process grids: neither hardware.gpu_count, world_size nor WORLD_SIZE is given");
   if (env.gpu_name.empty()) {
-    leave(absl::StrCat("hardware gates: ", read.gpu_fault.empty() ? "no GPU is given" : read.gpu_fault));
+    leave(absl::StrCat("hardware gates: ", judged.gpu_fault.empty() ? "no GPU is given" : judged.gpu_fault));
   }
   if (!judged.set_aside.rules.empty()) leave(Sentence(judged.set_aside, reading.knowledge));
   if (!weighed.not_judged.empty()) leave(std::move(weighed.not_judged));

@@ -22,6 +22,7 @@ struct JudgedConfig {
   RunResult run;                          // its findings are in order for people
   std::optional<EstimatedPlan> estimate;  // memory; empty: not judged
   std::optional<GpuSystem> gpu;           // of the question
+  std::string gpu_fault;                  // JudgeQuestion's
   ForecastBasis basis;
   std::optional<ForecastedConfig> step;       // left to who asks for it: ForecastStep
   MemoryStanding memory;                      // with an estimate or without

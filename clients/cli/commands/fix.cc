@@ -167,6 +167,9 @@ int RunFix(Arguments args, Context& context) {
   if (!missing.ok()) return Failed(command, missing.status(), context);
   context.err += context.terminal.Shown(MissingFilesNote(options.stack_root, *missing));
   Answered(response, context);
+  if (const std::string fault = GpuFault(response); !fault.empty()) {
+    absl::StrAppend(&context.err, context.terminal.Shown(absl::StrCat("not judged: memory: ", fault)), "\n");
+  }
   const std::string name = path.empty() ? "arguments" : path;
   if (options.format == "json") {
     context.out += ToJson(response.repair());

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/fit_line.h"
 #include "clients/cli/forecast_text.h"
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
@@ -167,7 +168,10 @@ std::string IterationsText(const StepStatistics& s) {
 // Why there is no forecast.
 std::string MissingText(const v1::ValidateConfigResponse& launch) {
   const std::string& input = launch.memory().missing_input();
-  if (input == "hardware.gpu") return "none: say --gpu NAME";
+  if (input == "hardware.gpu") {
+    const std::string fault = GpuFault(launch);
+    return absl::StrCat("none: ", fault.empty() ? "say --gpu NAME" : fault);
+  }
   if (input == "hardware.gpu_count") return "none: say --gpus N";
   if (!input.empty()) return absl::StrCat("none: say --set ", input, "=VALUE, which the launch does not");
   return "none: flightplan validate says what is missing";
