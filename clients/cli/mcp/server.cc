@@ -219,7 +219,8 @@ RpcResult McpServer::CallTool(const RpcCall& call, RpcPeer* peer) {
   // A tool's own input is the model's to mend, so what is wrong with it is the tool's answer.
   const absl::StatusOr<ToolCommandLine> line = ToCommandLine(*tool, arguments == nullptr ? kNone : *arguments);
   if (!line.ok()) return ToolFailure(absl::StrCat(tool->name, ": ", line.status().message()));
-  const Ran ran = RunTool(*tool, *line, call, peer);
+  Ran ran = RunTool(*tool, *line, call, peer);
+  if (ran.exit == kExitMisuse) ran.text = InProperties(*tool, ran.text);
   const bool failed = ran.exit != kExitOk && ran.exit != kExitFindings;
   JsonObject result;
   result.Raw("content", TextContent(Bounded(ran.text)));

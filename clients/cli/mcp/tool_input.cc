@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -220,6 +221,9 @@ absl::Status AddLaunchSubject(const rapidjson::Value& arguments, ToolCommandLine
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::optional<std::string> file, AddText(arguments, kDefaultFile, line));
   const rapidjson::Value* words = JsonMember(arguments, kArguments);
   if (words != nullptr && words->IsNull()) words = nullptr;
+  if (file.has_value() == (words != nullptr)) {
+    return Wrong(kText, file.has_value() ? "stands beside arguments: give one of them" : "or arguments is missing");
+  }
   if (file.has_value()) line->args.push_back(*file);
   if (words == nullptr) return absl::OkStatus();
   if (!words->IsArray()) return Wrong(kArguments, "wants a list of text");
@@ -317,6 +321,12 @@ absl::StatusOr<ToolCommandLine> ToCommandLine(const Tool& tool, const rapidjson:
     const std::string property(tool.text_property);
     FLIGHTPLAN_ASSIGN_OR_RETURN(std::optional<std::string> text, TextOf(arguments, property.c_str()));
     if (text.has_value()) {
+      const std::string instead(tool.subject == ToolSubject::kName ? absl::string_view(kName)
+                                                                   : tool.text_flag.substr(2));
+      const rapidjson::Value* const other = JsonMember(arguments, instead.c_str());
+      if (other != nullptr && !other->IsNull()) {
+        return Wrong(property, absl::StrCat("stands beside ", instead, ": give one of them"));
+      }
       const std::string file = absl::StrCat(property, ".json");
       line.args.push_back(absl::StrCat(tool.text_flag, "=", file));
       line.files[file] = *std::move(text);
@@ -324,6 +334,25 @@ absl::StatusOr<ToolCommandLine> ToCommandLine(const Tool& tool, const rapidjson:
   }
   FLIGHTPLAN_RETURN_IF_ERROR(AddSubject(tool, command, arguments, &line));
   return line;
+}
+
+std::string InProperties(const Tool& tool, absl::string_view complaint) {
+  const CommandLine command = TableOf(*FindCommand(tool.command));
+  std::string text = absl::StrCat(tool.name, ": ",
+                                  absl::StrReplaceAll(complaint.substr(0, complaint.find("\nusage: ")),
+                                                      {{absl::StrCat("flightplan ", command.name, ": "), ""}}));
+  std::map<std::string, std::string> names;
+  if (!tool.text_flag.empty()) names[std::string(tool.text_flag)] = std::string(tool.text_property);
+  for (const auto& [group, flag] : Offered(command)) names[std::string(flag->name)] = PropertyOf(*flag);
+  const auto is_word = [](char c) { return absl::ascii_isalnum(c) || c == '-'; };
+  for (const auto& [flag, property] : names) {
+    for (size_t at = text.find(flag); at != std::string::npos; at = text.find(flag, at + 1)) {
+      const size_t end = at + flag.size();
+      const bool whole = (at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]));
+      if (whole) text.replace(at, flag.size(), property);
+    }
+  }
+  return text;
 }
 
 }  // namespace flightplan::cli

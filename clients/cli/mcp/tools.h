@@ -53,4 +53,7 @@ struct ToolCommandLine {
 // INVALID_ARGUMENT: names the property and what would be right.
 absl::StatusOr<ToolCommandLine> ToCommandLine(const Tool& tool, const rapidjson::Value& arguments);
 
+// What a command says of its misuse, of properties instead of flags and without the command's usage.
+std::string InProperties(const Tool& tool, absl::string_view complaint);
+
 }  // namespace flightplan::cli

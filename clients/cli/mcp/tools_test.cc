@@ -87,8 +87,23 @@ TEST(Tools, NameThePropertyThatIsWrong) {
             "a as flags and b as text: give the text as a and the flags as b");
   EXPECT_EQ(Line("fix", R"({"text":"x","write":true})"), "no property 'write'");
   EXPECT_EQ(Line("fix", "[]"), "arguments wants an object");
+  EXPECT_EQ(Line("validate", "{}"), "text or arguments is missing");
+  EXPECT_EQ(Line("validate", R"({"text":"x","arguments":["--bf16"]})"),
+            "text stands beside arguments: give one of them");
+  EXPECT_EQ(Line("resolve", R"({"gpu":"g","gpus":1,"model":"m","model_config":"{}"})"),
+            "model_config stands beside model: give one of them");
+  EXPECT_EQ(Line("models", R"({"name":"m","config":"{}"})"), "config stands beside name: give one of them");
   EXPECT_EQ(Line("validate", absl::StrCat(R"({"text":")", std::string(kMaxFileBytes + 1, 'x'), "\"}")),
             absl::StrCat("text is longer than ", kMaxFileBytes, " bytes"));
+}
+
+TEST(Tools, TellAMisuseByTheirProperties) {
+  const Tool& resolve = *FindTool("resolve");
+  EXPECT_EQ(
+      InProperties(resolve, "flightplan resolve: --tp wants an integer of at least 1\nusage: flightplan resolve\n"),
+      "resolve: tp wants an integer of at least 1");
+  EXPECT_EQ(InProperties(resolve, "--set a=1 contradicts --gpus-per-node 3, --tp-comm 4"),
+            "resolve: set a=1 contradicts gpus_per_node 3, --tp-comm 4");
 }
 
 }  // namespace
