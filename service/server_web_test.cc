@@ -118,6 +118,18 @@ TEST_F(WebServerTest, ErrorsHaveTheirCodeStatusAndDetails) {
 TEST_F(WebServerTest, WhatIsNoCallIsToldByItsHttpStatus) {
   EXPECT_EQ(Call("ResolverService/Nothing", "{}").status, 404);
   EXPECT_EQ(Call({"PUT", "/flightplan.v1.ResolverService/ResolveConfig"}).status, 405);
+  for (const char* method : {"ResolverService/Nope", "Nope/Nope"}) {
+    const WebAnswer unknown = Call(method, "{}");
+    EXPECT_EQ(unknown.status, 404) << method;
+    EXPECT_THAT(unknown.body, AllOf(HasSubstr(R"("code":"unimplemented")"), HasSubstr("METHOD_UNKNOWN"))) << method;
+  }
+  const std::pair<std::string, const char*> kNoMessages[] = {{"x", "invalid_argument"},
+                                                             {WriteEnvelope(kEnvelopeCompressed, "{}"), "internal"}};
+  for (const auto& [body, code] : kNoMessages) {
+    const WebAnswer answer = Call(
+        {"POST", "/flightplan.v1.ResolverService/PlanLayouts", {{"content-type", "application/connect+json"}}, body});
+    EXPECT_THAT(answer.body, AllOf(HasSubstr(code), HasSubstr("ENVELOPE_INVALID"), HasSubstr("envelope")));
+  }
   EXPECT_EQ(Call({"GET", "/flightplan.v1.EvidenceService/ReportMeasurement?encoding=json&message={}"}).status, 405);
   const WebAnswer text =
       Call({"POST", "/flightplan.v1.ResolverService/ResolveConfig", {{"content-type", "text/plain"}}});

@@ -18,9 +18,6 @@
 
 namespace flightplan::service {
 
-// The reason (resolver/base/reason.h) of an INTERNAL that the protocol wants for a fault of the caller.
-inline constexpr char kCallersFault[] = "ENVELOPE_INVALID";
-
 class ConnectGateway {
  public:
   struct Options {
@@ -44,7 +41,7 @@ class ConnectGateway {
   ConnectGateway(const ConnectGateway&) = delete;
   ConnectGateway& operator=(const ConnectGateway&) = delete;
 
-  // Whether the path is one of the services'.
+  // Whether the path is of one of the services' packages, where what is no method is answered as such.
   bool Takes(absl::string_view path) const;
   // New calls are told UNAVAILABLE from here on.
   void Refuse();

@@ -12,11 +12,11 @@ ConnectMethods::ConnectMethods(const google::protobuf::DescriptorPool* pool, con
   for (const std::string& name : services) {
     const google::protobuf::ServiceDescriptor* const service = pool->FindServiceByName(name);
     if (service == nullptr) continue;
-    prefixes_.push_back(absl::StrCat("/", name, "/"));
+    prefixes_.push_back(absl::StrCat("/", name.substr(0, name.rfind('.') + 1)));
     for (int i = 0; i < service->method_count(); ++i) {
       const google::protobuf::MethodDescriptor* const rpc = service->method(i);
       const bool none = rpc->options().idempotency_level() == google::protobuf::MethodOptions::NO_SIDE_EFFECTS;
-      methods_.emplace(absl::StrCat(prefixes_.back(), rpc->name()), ConnectMethod{rpc, !none});
+      methods_.emplace(absl::StrCat("/", name, "/", rpc->name()), ConnectMethod{rpc, !none});
     }
   }
 }

@@ -29,7 +29,7 @@ class ConnectMethods {
 
  private:
   std::map<std::string, ConnectMethod, std::less<>> methods_;  // by path
-  std::vector<std::string> prefixes_;                          // "/flightplan.v1.ResolverService/"
+  std::vector<std::string> prefixes_;                          // of their packages: "/flightplan.v1."
 };
 
 }  // namespace flightplan::service

@@ -71,7 +71,7 @@ class StreamJob final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::B
       const bool packed = (envelope.flags & kEnvelopeCompressed) != 0;
       if (packed && !call_.gzip_request) {
         return WithReason(absl::InternalError("an envelope is packed, and Connect-Content-Encoding says not how"),
-                          kCallersFault);
+                          kEnvelopeInvalid);
       }
       FLIGHTPLAN_ASSIGN_OR_RETURN(grpc::ByteBuffer message, shared_->ReadMessage(call_, envelope.message, packed));
       outgoing_.push_back(std::move(message));

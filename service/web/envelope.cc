@@ -1,6 +1,7 @@
 #include "service/web/envelope.h"
 
 #include "absl/strings/str_cat.h"
+#include "resolver/base/reason.h"
 
 namespace flightplan::service {
 namespace {
@@ -13,6 +14,11 @@ uint32_t LengthOf(absl::string_view head) {
   return length;
 }
 
+template <class... Parts>
+absl::Status Invalid(size_t at, const Parts&... parts) {
+  return WithReason(absl::InvalidArgumentError(absl::StrCat("at byte ", at, ": ", parts...)), kEnvelopeInvalid);
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Envelope>> ReadEnvelopes(absl::string_view body) {
@@ -21,18 +27,15 @@ absl::StatusOr<std::vector<Envelope>> ReadEnvelopes(absl::string_view body) {
   while (at < body.size()) {
     const absl::string_view rest = body.substr(at);
     if (rest.size() < kHeadBytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("at byte ", at, ": an envelope's head has 5 bytes, here are ", rest.size()));
+      return Invalid(at, "an envelope's head has 5 bytes, here are ", rest.size());
     }
     const auto flags = static_cast<uint8_t>(rest[0]);
     const uint32_t length = LengthOf(rest);
     if ((flags & ~kEnvelopeCompressed) != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("at byte ", at, ": an envelope of a request has the flags ", int{flags}, ", may have 0 or 1"));
+      return Invalid(at, "an envelope of a request has the flags ", int{flags}, ", may have 0 or 1");
     }
     if (rest.size() - kHeadBytes < length) {
-      return absl::InvalidArgumentError(absl::StrCat("at byte ", at, ": an envelope says ", length, " bytes, and ",
-                                                     rest.size() - kHeadBytes, " follow"));
+      return Invalid(at, "an envelope says ", length, " bytes, and ", rest.size() - kHeadBytes, " follow");
     }
     envelopes.push_back({flags, rest.substr(kHeadBytes, length)});
     at += kHeadBytes + length;

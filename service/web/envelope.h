@@ -11,6 +11,10 @@
 
 namespace flightplan::service {
 
+// The reason (resolver/base/reason.h) of what is no message of the protocol, of an INTERNAL that it wants for that,
+// too.
+inline constexpr char kEnvelopeInvalid[] = "ENVELOPE_INVALID";
+
 inline constexpr uint8_t kEnvelopeCompressed = 1;
 inline constexpr uint8_t kEnvelopeEnd = 2;  // of answers alone
 
@@ -19,7 +23,7 @@ struct Envelope {
   absl::string_view message;  // in the body that was read
 };
 
-// All of a body. INVALID_ARGUMENT: a frame is cut short or has flags that requests do not have.
+// All of a body. INVALID_ARGUMENT (ENVELOPE_INVALID): a frame is cut short or has flags that requests do not have.
 absl::StatusOr<std::vector<Envelope>> ReadEnvelopes(absl::string_view body);
 std::string WriteEnvelope(uint8_t flags, absl::string_view message);
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "resolver/base/reason.h"
+
 namespace flightplan::service {
 namespace {
 
@@ -28,7 +30,9 @@ TEST(Envelope, WhatIsCutShortOrHasOtherFlagsIsNamedByItsByte) {
   for (int flags = 2; flags < 256; ++flags) {
     EXPECT_EQ(code(WriteEnvelope(static_cast<uint8_t>(flags), "")), absl::StatusCode::kInvalidArgument) << flags;
   }
-  EXPECT_EQ(std::string(ReadEnvelopes(WriteEnvelope(0, "abc") + "x").status().message()).find("at byte 8"), 0u);
+  const absl::Status cut = ReadEnvelopes(WriteEnvelope(0, "abc") + "x").status();
+  EXPECT_EQ(std::string(cut.message()).find("at byte 8"), 0u);
+  EXPECT_EQ(ReasonOf(cut), "ENVELOPE_INVALID");
 }
 
 }  // namespace

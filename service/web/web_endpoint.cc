@@ -17,6 +17,7 @@
 #include "service/observe/http_drops.h"
 #include "service/observe/json_line.h"
 #include "service/web/connect_code.h"
+#include "service/web/envelope.h"
 #include "service/web/web_assets.h"
 #include "service/wire/role.h"
 #include "service/wire/status_mapping.h"
@@ -104,11 +105,13 @@ void CountEndedHere(Metrics* metrics, const google::protobuf::MethodDescriptor& 
 
 // As the server's own would be.
 grpc::Status StatusHere(const absl::Status& status, const HttpRequest& request) {
-  if (ReasonOf(status) == kCallersFault) {
-    return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
-  }
   const std::string* const id = request.Header("x-request-id");
-  return ToGrpcStatus(status, RequestId(id == nullptr ? absl::string_view() : *id));
+  const std::string request_id = RequestId(id == nullptr ? absl::string_view() : *id);
+  if (ReasonOf(status) != kEnvelopeInvalid) return ToGrpcStatus(status, request_id);
+  // The protocol wants INTERNAL for some, whose words would be kept back from callers.
+  const grpc::Status shown =
+      ToGrpcStatus(WithReason(absl::InvalidArgumentError(status.message()), kEnvelopeInvalid), request_id);
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), shown.error_message(), shown.error_details());
 }
 
 std::unique_ptr<grpc::Server> ServerWithin(const WebEndpoint::Options& options,
