@@ -201,7 +201,7 @@ struct Server::Parts {
     made.push_back(MakeResolverService(&edge, &answers, backend.get(), &answer_workers, &batch_workers, &searches));
     made.push_back(MakeTimelineService(&edge, backend.get(), &answer_workers, &searches));
     made.push_back(MakeCatalogService(&edge, &catalog_answers, &answer_workers));
-    made.push_back(MakeEvidenceService(&edge, backend.get(), evidence.registry()));
+    made.push_back(MakeEvidenceService(&edge, &catalog_answers, backend.get(), evidence.registry()));
     made.push_back(MakeProbeService(&edge, &probe));
     made.push_back(MakeFleetService(&edge, &answer_workers));
     return made;

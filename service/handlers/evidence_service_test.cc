@@ -249,11 +249,37 @@ TEST_F(EvidenceServiceTest, ListsPageByPage) {
   const grpc::Status behind = List(later, &page);
   EXPECT_EQ(behind.error_code(), StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(ReasonOf(behind), "REVISION_BEHIND");
-  request.set_page_size(1001);
+  request.set_page_token("");
+  request.set_page_size(1001);  // means 1,000, as everywhere
+  EXPECT_TRUE(List(request, &page).ok());
+  request.set_page_size(-1);
   EXPECT_EQ(List(request, &page).error_code(), StatusCode::INVALID_ARGUMENT);
   request.set_page_size(1000);
   request.set_page_token("next");
   EXPECT_EQ(List(request, &page).error_code(), StatusCode::INVALID_ARGUMENT);
+  request = {};
+  request.set_gpu("h100-sx");
+  const grpc::Status unknown = List(request, &page);
+  EXPECT_EQ(unknown.error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_TRUE(absl::StrContains(unknown.error_message(), "nearest known: h100")) << unknown.error_message();
+}
+
+TEST_F(EvidenceServiceTest, ListsByEveryNameOfAGpuAndAModel) {
+  Start(Store());
+  v1::Measurement m = ReportedRun("job-1");
+  m.set_gpu("h100-sxm");
+  m.set_model("qwen3-30b-a3b");
+  ASSERT_TRUE(Report(m).ok());
+  for (const char* gpu : {"", "h100-sxm", "h100"}) {
+    for (const char* model : {"", "qwen3-30b-a3b", "Qwen/Qwen3-30B-A3B"}) {
+      v1::ListMeasurementsRequest request;
+      request.set_gpu(gpu);
+      request.set_model(model);
+      v1::ListMeasurementsResponse page;
+      ASSERT_TRUE(List(request, &page).ok()) << gpu << " " << model;
+      EXPECT_EQ(page.measurements_size(), 1) << gpu << " " << model;
+    }
+  }
 }
 
 TEST_F(EvidenceServiceTest, WithoutAStoreReportsAreRefusedForGood) {

@@ -4,11 +4,16 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/evidence_service.pb.h"
+#include "flightplan/v1/hardware.pb.h"
+#include "flightplan/v1/model.pb.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/utf8.h"
+#include "resolver/explain/catalog_answers.h"
 #include "resolver/normalize/violations.h"
+#include "service/evidence/evidence_names.h"
 
 namespace flightplan::service {
 namespace {
@@ -24,6 +29,17 @@ absl::Status Fill(const EvidenceSnapshot::Entry& entry, v1::Measurement* out) {
   return absl::OkStatus();
 }
 
+// What the catalogue calls the one that a word names.
+template <class Request, class Message>
+absl::StatusOr<std::string> NameOf(absl::Status (CatalogAnswers::*get)(const Request&, Message*) const,
+                                   const CatalogAnswers& catalog, const std::string& word) {
+  Request request;
+  request.set_name(word);
+  Message message;
+  FLIGHTPLAN_RETURN_IF_ERROR((catalog.*get)(request, &message));
+  return message.name();
+}
+
 }  // namespace
 
 absl::Status FindMeasurement(const EvidenceSnapshot& evidence, const v1::GetMeasurementRequest& request,
@@ -35,12 +51,23 @@ absl::Status FindMeasurement(const EvidenceSnapshot& evidence, const v1::GetMeas
                     "MEASUREMENT_UNKNOWN");
 }
 
-absl::Status PageOfMeasurements(const EvidenceSnapshot& evidence, const v1::ListMeasurementsRequest& request,
-                                v1::ListMeasurementsResponse* response) {
+absl::Status PageOfMeasurements(const CatalogAnswers& catalog, const EvidenceSnapshot& evidence,
+                                const v1::ListMeasurementsRequest& request, v1::ListMeasurementsResponse* response) {
   Violations violations;
-  if (request.page_size() < 0 || request.page_size() > kMaxPage) {
-    violations.Add("page_size", absl::StrCat("must be 0..", kMaxPage, ", not ", request.page_size()));
-  }
+  if (request.page_size() < 0) violations.Add("page_size", "must not be negative");
+  const auto& entries = evidence.entries();
+  const auto held = [&](std::string MeasuredRun::*name) {
+    return [&entries, name](const std::string& word) {
+      return std::any_of(entries.begin(), entries.end(),
+                         [&](const auto& entry) { return *entry->report.run.*name == word; });
+    };
+  };
+  const auto gpu =
+      NameInEvidence(NameOf(&CatalogAnswers::GetGpu, catalog, request.gpu()), request.gpu(), held(&MeasuredRun::gpu));
+  if (!gpu.ok()) violations.Add("gpu", gpu.status());
+  const auto model = NameInEvidence(NameOf(&CatalogAnswers::GetModel, catalog, request.model()), request.model(),
+                                    held(&MeasuredRun::model));
+  if (!model.ok()) violations.Add("model", model.status());
   // The token is the revision of the last entry of the page before.
   int64_t after = request.has_after_revision() ? request.after_revision() : 0;
   if (after < 0) violations.Add("after_revision", "must not be negative");
@@ -55,15 +82,14 @@ absl::Status PageOfMeasurements(const EvidenceSnapshot& evidence, const v1::List
                       "REVISION_BEHIND");
   }
   after = std::max(after, token);
-  const int page = request.page_size() == 0 ? kDefaultPage : request.page_size();
-  const auto& entries = evidence.entries();
+  const int page = request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kMaxPage);
   auto at = std::upper_bound(entries.begin(), entries.end(), after,
                              [](int64_t revision, const auto& entry) { return revision < entry->revision(); });
   size_t bytes = 0;
   for (; at != entries.end(); ++at) {
     const EvidenceSnapshot::Entry& entry = **at;
-    if (!request.gpu().empty() && entry.report.run->gpu != request.gpu()) continue;
-    if (!request.model().empty() && entry.report.run->model != request.model()) continue;
+    if (!gpu->empty() && entry.report.run->gpu != *gpu) continue;
+    if (!model->empty() && entry.report.run->model != *model) continue;
     if (response->measurements_size() == page || bytes > kMaxPageBytes) {
       response->set_next_page_token(absl::StrCat(response->measurements().rbegin()->revision()));
       break;

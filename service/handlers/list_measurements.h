@@ -5,6 +5,9 @@
 #include "resolver/evidence/snapshot.h"
 
 namespace flightplan {
+
+class CatalogAnswers;
+
 namespace v1 {  // generated from proto/flightplan/v1
 class GetMeasurementRequest;
 class ListMeasurementsRequest;
@@ -18,9 +21,10 @@ namespace service {
 absl::Status FindMeasurement(const EvidenceSnapshot& evidence, const v1::GetMeasurementRequest& request,
                              v1::Measurement* response);
 
-// In the order of their revisions. FAILED_PRECONDITION (REVISION_BEHIND): after_revision is not reached yet.
-absl::Status PageOfMeasurements(const EvidenceSnapshot& evidence, const v1::ListMeasurementsRequest& request,
-                                v1::ListMeasurementsResponse* response);
+// In the order of their revisions. Filters are names of the catalogue, or of what the evidence is of.
+// FAILED_PRECONDITION (REVISION_BEHIND): after_revision is not reached yet.
+absl::Status PageOfMeasurements(const CatalogAnswers& catalog, const EvidenceSnapshot& evidence,
+                                const v1::ListMeasurementsRequest& request, v1::ListMeasurementsResponse* response);
 
 }  // namespace service
 }  // namespace flightplan

@@ -201,13 +201,13 @@ absl::StatusOr<v1::HardwareProfile> ProfileStore::Get(const std::string& name) c
 
 absl::StatusOr<ProfileStore::Page> ProfileStore::List(int size, const std::string& token) const {
   Violations violations;
-  if (size < 0 || size > kMaxPage) violations.Add("page_size", absl::StrCat("must be 0..", kMaxPage));
+  if (size < 0) violations.Add("page_size", "must not be negative");
   size_t skip = 0;
   if (!token.empty() && (!absl::SimpleAtoi(token, &skip) || skip > kMaxStoredProfiles)) {
     violations.Add("page_token", "is not one that an answer gave");
   }
   FLIGHTPLAN_RETURN_IF_ERROR(violations.ToStatus());
-  const size_t most = static_cast<size_t>(size == 0 ? kDefaultPage : size);
+  const size_t most = static_cast<size_t>(size == 0 ? kDefaultPage : std::min(size, kMaxPage));
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<const v1::HardwareProfile*> newest;
   for (const auto& [unused, entry] : entries_) newest.push_back(&entry.message);

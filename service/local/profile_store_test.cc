@@ -180,7 +180,8 @@ TEST_F(ProfileStoreTest, ListsNewestFirstPageByPage) {
     token = page->next;
   } while (!token.empty());
   EXPECT_EQ(names, (std::vector<std::string>{"p0", "p1", "p2", "p3", "p4"}));
-  EXPECT_FALSE(store->List(1001, "").ok());
+  EXPECT_FALSE(store->List(-1, "").ok());
+  EXPECT_TRUE(store->List(1001, "").ok());
   EXPECT_FALSE(store->List(1, "nonsense").ok());
   EXPECT_EQ(ReasonOf(store->Get("p9").status()), "PROFILE_UNKNOWN");
 }

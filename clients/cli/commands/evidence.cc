@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -26,6 +27,7 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/resolver.h"
 #include "service/evidence/evidence_location.h"
+#include "service/evidence/evidence_names.h"
 #include "service/handlers/report_measurement.h"
 #include "service/local/catalog_folder.h"
 #include "service/local/input_file.h"
@@ -71,11 +73,31 @@ CommandLine Describe(Options* options) {
           .positional = {.words = {"list", "export", "import", "prune"}, .files = true}};
 }
 
+// The names that reports have, for those of --gpu and --model.
+absl::Status NameAsReported(const std::vector<EvidenceRecord>& records, Options* options) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::shared_ptr<const Catalog> catalog,
+                              service::LoadCatalog(options->backend.catalog_dir));
+  const auto held = [&](std::string EvidenceRecord::*name) {
+    return [&records, name](const std::string& word) {
+      return std::any_of(records.begin(), records.end(), [&](const EvidenceRecord& r) { return r.*name == word; });
+    };
+  };
+  const auto name = [](const auto& found) {
+    return found.ok() ? absl::StatusOr<std::string>((*found)->name) : absl::StatusOr<std::string>(found.status());
+  };
+  FLIGHTPLAN_ASSIGN_OR_RETURN(options->gpu, service::NameInEvidence(name(catalog->FindGpu(options->gpu)), options->gpu,
+                                                                    held(&EvidenceRecord::gpu)));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(options->model, service::NameInEvidence(name(catalog->FindModel(options->model)),
+                                                                      options->model, held(&EvidenceRecord::model)));
+  return absl::OkStatus();
+}
+
 // What a store holds, as messages.
-absl::StatusOr<std::vector<v1::Measurement>> ReadStore(const Options& options) {
+absl::StatusOr<std::vector<v1::Measurement>> ReadStore(Options options) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::unique_ptr<EvidenceStore> store,
                               service::OpenEvidenceStore(options.store, service::IfMissing::kRefuse));
   FLIGHTPLAN_ASSIGN_OR_RETURN(const EvidenceChanges all, store->ChangesSince(0));
+  FLIGHTPLAN_RETURN_IF_ERROR(NameAsReported(all.records, &options));
   std::vector<v1::Measurement> measurements;
   for (const EvidenceRecord& record : all.records) {
     if (!options.gpu.empty() && record.gpu != options.gpu) continue;
@@ -301,11 +323,9 @@ int RunImport(const CommandLine& command, const Options& options, const std::str
   return result.refused.empty() ? kExitOk : kExitFindings;
 }
 
-int RunPrune(const CommandLine& command, const Options& options, Context& context) {
+int RunPrune(const CommandLine& command, Options options, Context& context) {
   if (options.store.empty()) return Misuse(command, "prune wants --evidence-store: a server does not prune", context);
   PruneFilter filter;
-  filter.gpu = options.gpu;
-  filter.model = options.model;
   filter.tenant = options.tenant;
   filter.ids = options.ids;
   if (!options.older_than.empty()) {
@@ -315,13 +335,21 @@ int RunPrune(const CommandLine& command, const Options& options, Context& contex
     }
     filter.received_before_us = absl::ToUnixMicros(absl::Now() - age);
   }
-  const bool any = filter.received_before_us != 0 || !filter.ids.empty() || !filter.gpu.empty() ||
-                   !filter.model.empty() || !filter.tenant.empty();
+  const bool any = filter.received_before_us != 0 || !filter.ids.empty() || !options.gpu.empty() ||
+                   !options.model.empty() || !filter.tenant.empty();
   if (!any && !options.erase) {
     return Misuse(command, "prune wants --older-than, --id, --gpu, --model, --tenant or --erase", context);
   }
   const auto store = service::OpenEvidenceStore(options.store, service::IfMissing::kRefuse);
   if (!store.ok()) return Failed(command, store.status(), context);
+  if (!options.gpu.empty() || !options.model.empty()) {
+    const auto all = (*store)->ChangesSince(0);
+    if (!all.ok()) return Failed(command, all.status(), context);
+    const absl::Status named = NameAsReported(all->records, &options);
+    if (!named.ok()) return Misuse(command, named.message(), context);
+    filter.gpu = options.gpu;
+    filter.model = options.model;
+  }
   if (any) {
     const auto pruned = (*store)->Prune(filter);
     if (!pruned.ok()) return Failed(command, pruned.status(), context);
