@@ -49,6 +49,14 @@ class EvidenceCommandTest : public testing::Test {
   const TemporaryFolder folder_;
 };
 
+TEST_F(EvidenceCommandTest, ErasesWhatIsAskedForAlone) {
+  Import(absl::StrCat(Line("run-a", "h100-sxm"), Line("run-b", "h100-sxm"), Line("run-c", "b200-sxm")));
+  EXPECT_EQ(Ask({"prune", "--id", "run-a"}), "1 taken out\n");
+  EXPECT_EQ(Ask({"prune", "--id", "run-b", "--erase"}), "1 taken out\n1 erased\n");
+  EXPECT_EQ(Listed(), std::vector<std::string>{"run-c"});
+  EXPECT_EQ(Ask({"prune", "--erase"}), "1 erased\n") << "what was taken out before was there yet";
+}
+
 TEST_F(EvidenceCommandTest, FindsAGpuAndAModelByEveryName) {
   Import(absl::StrCat(Line("run-a", "h100"), Line("run-b", "b200-sxm")));
   for (const char* gpu : {"h100", "h100-sxm"}) {
@@ -57,6 +65,13 @@ TEST_F(EvidenceCommandTest, FindsAGpuAndAModelByEveryName) {
   EXPECT_TRUE(absl::StrContains(Ask({"list", "--gpu", "h1000"}, kExitMisuse), "nearest known: h100"));
   EXPECT_TRUE(absl::StrContains(Ask({"prune", "--model", "qwen3-30b"}, kExitMisuse), "nearest known: qwen3"));
   EXPECT_EQ(Ask({"prune", "--gpu", "h100"}), "1 taken out\n");
+}
+
+TEST_F(EvidenceCommandTest, PassesOverNoFlag) {
+  Import(Line("run-a", "h100"));
+  EXPECT_TRUE(absl::StrContains(Ask({"list", "--id", "run-a"}, kExitMisuse), "list takes no --id"));
+  EXPECT_TRUE(absl::StrContains(Ask({"export", "--erase"}, kExitMisuse), "export takes no --erase"));
+  EXPECT_TRUE(absl::StrContains(Ask({"import", "x", "--gpu", "h100"}, kExitMisuse), "import takes no --gpu"));
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ class EvidenceStore {
   virtual absl::StatusOr<std::vector<EvidenceRecord>> AsOf(int64_t revision) = 0;
   // Takes entries out of all later snapshots, in one new revision; AsOf still has them. The number taken out.
   virtual absl::StatusOr<int64_t> Prune(const PruneFilter& filter) = 0;
-  // Deletes for good what Prune took out. Revisions before that can no longer be asked for.
-  virtual absl::StatusOr<int64_t> Erase() = 0;
+  // Deletes for good what Prune took out and `filter` matches. Revisions that had it can no longer be asked for.
+  virtual absl::StatusOr<int64_t> Erase(const PruneFilter& filter) = 0;
   // Returns when something may have changed, or after `most`.
   virtual absl::Status WaitForChange(absl::Duration most) = 0;
 };

@@ -58,7 +58,7 @@ class MemoryStore final : public EvidenceStore {
   }
   absl::StatusOr<std::vector<EvidenceRecord>> AsOf(int64_t) override { return absl::UnimplementedError("AsOf"); }
   absl::StatusOr<int64_t> Prune(const PruneFilter&) override { return absl::UnimplementedError("Prune"); }
-  absl::StatusOr<int64_t> Erase() override { return absl::UnimplementedError("Erase"); }
+  absl::StatusOr<int64_t> Erase(const PruneFilter&) override { return absl::UnimplementedError("Erase"); }
   absl::Status WaitForChange(absl::Duration most) override {
     std::unique_lock<std::mutex> lock(disk_->mutex);
     disk_->changed.wait_for(lock, absl::ToChronoMilliseconds(std::min(most, absl::Milliseconds(5))));

@@ -145,11 +145,24 @@ TEST_P(EvidenceStoreTest, WhatIsPrunedLeavesLaterSnapshotsButNotThePast) {
   EXPECT_NE(AsOf(5).find("the store has 1 to 4"), std::string::npos) << AsOf(5);
   EXPECT_EQ(Add(old).result, AddResult::kSame) << "a pruned id stays taken";
 
-  const auto erased = store_->Erase();
+  const auto erased = store_->Erase({});
   ASSERT_TRUE(erased.ok()) << erased.status();
   EXPECT_EQ(*erased, 1);
   EXPECT_EQ(AsOf(4), "new@3 ");
   EXPECT_NE(AsOf(3).find("the store has 4 to 4"), std::string::npos) << AsOf(3);
+}
+
+TEST_P(EvidenceStoreTest, ErasesWhatIsAskedForAndLeavesTheRestToThePast) {
+  ASSERT_TRUE(store_->Add({Record("a"), Record("b"), Record("c")}).ok());
+  PruneFilter first, second;
+  first.ids = {"a"};
+  second.ids = {"b", "c"};
+  ASSERT_EQ(*store_->Prune(first), 1);
+  ASSERT_EQ(*store_->Prune(second), 2);
+  EXPECT_EQ(*store_->Erase(first), 1);
+  EXPECT_EQ(AsOf(5), "b@3 c@4 ") << "what was taken out after the first is there yet";
+  EXPECT_NE(AsOf(4).find("the store has 5 to 6"), std::string::npos) << AsOf(4);
+  EXPECT_EQ(*store_->Erase({}), 2);
 }
 
 TEST_P(EvidenceStoreTest, PrunesByWhatIsAskedForAndNothingElse) {

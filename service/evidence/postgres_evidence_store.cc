@@ -41,6 +41,11 @@ constexpr char kColumns[] =
     "SELECT id, revision, digest, gpu, model, metric, tenant, received_us, content "
     "FROM flightplan_measurements ";
 
+// Further conditions of a WHERE: those of a PruneFilter that are set.
+constexpr char kMatching[] =
+    " AND ($1::bigint = 0 OR received_us < $1) AND ($2::text = '' OR gpu = $2) AND ($3::text = '' OR model = $3) "
+    "AND ($4::text = '' OR tenant = $4) AND ($5::text = '' OR id = $5)";
+
 class PostgresEvidenceStore final : public EvidenceStore {
  public:
   explicit PostgresEvidenceStore(std::unique_ptr<PgConnection> pg) : pg_(std::move(pg)) {}
@@ -121,9 +126,9 @@ class PostgresEvidenceStore final : public EvidenceStore {
     return removed;
   }
 
-  absl::StatusOr<int64_t> Erase() override {
+  absl::StatusOr<int64_t> Erase(const PruneFilter& filter) override {
     int64_t erased = 0;
-    FLIGHTPLAN_RETURN_IF_ERROR(InTransaction("BEGIN", [&] { return EraseAll(&erased); }));
+    FLIGHTPLAN_RETURN_IF_ERROR(InTransaction("BEGIN", [&] { return EraseAll(filter, &erased); }));
     return erased;
   }
 
@@ -227,18 +232,10 @@ class PostgresEvidenceStore final : public EvidenceStore {
   absl::Status PruneAll(const PruneFilter& filter, int64_t* removed) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(const State state, ReadState(" FOR UPDATE"));
     const std::string next = absl::StrCat(state.revision + 1);
-    const std::vector<std::string> any = {""};
-    for (const std::string& id : filter.ids.empty() ? any : filter.ids) {
-      FLIGHTPLAN_ASSIGN_OR_RETURN(
-          const PgResult update,
-          pg_->Query("UPDATE flightplan_measurements SET removed_revision = $1 WHERE removed_revision IS NULL "
-                     "AND ($2::bigint = 0 OR received_us < $2) AND ($3::text = '' OR gpu = $3) "
-                     "AND ($4::text = '' OR model = $4) AND ($5::text = '' OR tenant = $5) "
-                     "AND ($6::text = '' OR id = $6)",
-                     {PgText(next), PgText(absl::StrCat(filter.received_before_us)), PgText(filter.gpu),
-                      PgText(filter.model), PgText(filter.tenant), PgText(id)}));
-      *removed += update.affected();
-    }
+    FLIGHTPLAN_RETURN_IF_ERROR(OnEach(filter,
+                                      absl::StrCat("UPDATE flightplan_measurements SET removed_revision = ", next,
+                                                   " WHERE removed_revision IS NULL", kMatching),
+                                      removed));
     if (*removed == 0) return absl::OkStatus();
     FLIGHTPLAN_RETURN_IF_ERROR(
         pg_->Query("UPDATE flightplan_evidence_state SET revision = $1, removed_revision = $1", {PgText(next)})
@@ -246,11 +243,28 @@ class PostgresEvidenceStore final : public EvidenceStore {
     return Notify();
   }
 
-  absl::Status EraseAll(int64_t* erased) {
-    FLIGHTPLAN_RETURN_IF_ERROR(pg_->Execute("UPDATE flightplan_evidence_state SET erased_revision = removed_revision"));
-    FLIGHTPLAN_ASSIGN_OR_RETURN(const PgResult deleted,
-                                pg_->Query("DELETE FROM flightplan_measurements WHERE removed_revision IS NOT NULL"));
-    *erased = deleted.affected();
+  absl::Status EraseAll(const PruneFilter& filter, int64_t* erased) {
+    int64_t marked = 0;
+    const std::string gone = absl::StrCat("FROM flightplan_measurements WHERE removed_revision IS NOT NULL", kMatching);
+    FLIGHTPLAN_RETURN_IF_ERROR(
+        OnEach(filter,
+               absl::StrCat("UPDATE flightplan_evidence_state SET erased_revision = greatest(erased_revision, "
+                            "(SELECT max(removed_revision) ",
+                            gone, "))"),
+               &marked));
+    return OnEach(filter, absl::StrCat("DELETE ", gone), erased);
+  }
+
+  // Once for each id of the filter, by kMatching.
+  absl::Status OnEach(const PruneFilter& filter, const std::string& sql, int64_t* changed) {
+    const std::vector<std::string> any = {""};
+    for (const std::string& id : filter.ids.empty() ? any : filter.ids) {
+      FLIGHTPLAN_ASSIGN_OR_RETURN(
+          const PgResult done,
+          pg_->Query(sql.c_str(), {PgText(absl::StrCat(filter.received_before_us)), PgText(filter.gpu),
+                                   PgText(filter.model), PgText(filter.tenant), PgText(id)}));
+      *changed += done.affected();
+    }
     return absl::OkStatus();
   }
 

@@ -134,40 +134,35 @@ class SqliteEvidenceStore final : public EvidenceStore {
 
   absl::StatusOr<int64_t> Prune(const PruneFilter& filter) override {
     int64_t removed = 0;
-    FLIGHTPLAN_RETURN_IF_ERROR(InTransaction("BEGIN IMMEDIATE", [&]() -> absl::Status {
+    const absl::Status done = InTransaction("BEGIN IMMEDIATE", [&]() -> absl::Status {
       FLIGHTPLAN_ASSIGN_OR_RETURN(const State state, ReadState());
       const int64_t next = state.revision + 1;
-      std::string sql = "UPDATE measurements SET removed_revision = ?1 WHERE removed_revision IS NULL";
-      if (filter.received_before_us != 0) sql += " AND received_us < ?2";
-      if (!filter.gpu.empty()) sql += " AND gpu = ?3";
-      if (!filter.model.empty()) sql += " AND model = ?4";
-      if (!filter.tenant.empty()) sql += " AND tenant = ?5";
-      if (!filter.ids.empty()) sql += " AND id = ?6";
-      const std::vector<std::string> any = {""};
-      for (const std::string& id : filter.ids.empty() ? any : filter.ids) {
-        Statement update(db_, sql.c_str());
-        update.Bind(next).Bind(filter.received_before_us).Bind(filter.gpu).Bind(filter.model).Bind(filter.tenant);
-        update.Bind(id);
-        if (update.Step() != SQLITE_DONE) return Failed("prune");
-        removed += sqlite3_changes(db_);
-      }
+      FLIGHTPLAN_RETURN_IF_ERROR(
+          OnEach(filter, next,
+                 absl::StrCat("UPDATE measurements SET removed_revision = ?1 WHERE removed_revision IS NULL",
+                              Matching(filter)),
+                 &removed));
       if (removed == 0) return absl::OkStatus();
       Statement bump(db_, "UPDATE state SET revision = ?1, removed_revision = ?1");
       return bump.Bind(next).Step() == SQLITE_DONE ? absl::OkStatus() : Failed("prune");
-    }));
+    });
+    if (!done.ok()) return done;
     return removed;
   }
 
-  absl::StatusOr<int64_t> Erase() override {
-    int64_t erased = 0;
-    FLIGHTPLAN_RETURN_IF_ERROR(InTransaction("BEGIN IMMEDIATE", [&]() -> absl::Status {
-      Statement mark(db_, "UPDATE state SET erased_revision = removed_revision");
-      if (mark.Step() != SQLITE_DONE) return Failed("erase");
-      Statement erase(db_, "DELETE FROM measurements WHERE removed_revision IS NOT NULL");
-      if (erase.Step() != SQLITE_DONE) return Failed("erase");
-      erased = sqlite3_changes(db_);
-      return absl::OkStatus();
-    }));
+  absl::StatusOr<int64_t> Erase(const PruneFilter& filter) override {
+    int64_t erased = 0, marked = 0;
+    const absl::Status done = InTransaction("BEGIN IMMEDIATE", [&]() -> absl::Status {
+      const std::string gone = absl::StrCat("FROM measurements WHERE removed_revision IS NOT NULL", Matching(filter));
+      FLIGHTPLAN_RETURN_IF_ERROR(
+          OnEach(filter, 0,
+                 absl::StrCat("UPDATE state SET erased_revision = max(erased_revision, coalesce((SELECT "
+                              "max(removed_revision) ",
+                              gone, "), 0))"),
+                 &marked));
+      return OnEach(filter, 0, absl::StrCat("DELETE ", gone), &erased);
+    });
+    if (!done.ok()) return done;
     return erased;
   }
 
@@ -191,6 +186,30 @@ class SqliteEvidenceStore final : public EvidenceStore {
 
   absl::Status Failed(absl::string_view what) const {
     return absl::UnavailableError(absl::StrCat("evidence store ", path_, ": ", what, ": ", sqlite3_errmsg(db_)));
+  }
+
+  // Further conditions of a WHERE, of what OnEach binds.
+  static std::string Matching(const PruneFilter& filter) {
+    std::string sql;
+    if (filter.received_before_us != 0) sql += " AND received_us < ?2";
+    if (!filter.gpu.empty()) sql += " AND gpu = ?3";
+    if (!filter.model.empty()) sql += " AND model = ?4";
+    if (!filter.tenant.empty()) sql += " AND tenant = ?5";
+    if (!filter.ids.empty()) sql += " AND id = ?6";
+    return sql;
+  }
+
+  // Once for each id of the filter; `revision` is ?1.
+  absl::Status OnEach(const PruneFilter& filter, int64_t revision, const std::string& sql, int64_t* changed) {
+    const std::vector<std::string> any = {""};
+    for (const std::string& id : filter.ids.empty() ? any : filter.ids) {
+      Statement statement(db_, sql.c_str());
+      statement.Bind(revision).Bind(filter.received_before_us).Bind(filter.gpu).Bind(filter.model).Bind(filter.tenant);
+      statement.Bind(id);
+      if (statement.Step() != SQLITE_DONE) return Failed("prune");
+      *changed += sqlite3_changes(db_);
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Execute(const char* sql) {

@@ -67,7 +67,8 @@ CommandLine Describe(Options* options) {
                        {"--id", "ID", "prune: this one; may be repeated", ToList(&options->ids)},
                        {"--older-than", "TIME", "prune: received before so long, such as 4320h for 180 days",
                         ToText(&options->older_than)},
-                       {"--erase", "", "prune: delete for good; answers from before cannot be replayed",
+                       {"--erase", "",
+                        "prune: delete these for good, alone: all taken out; answers from before cannot be replayed",
                         ToSwitch(&options->erase)}}},
                      BackendFlags(&options->backend)},
           .positional = {.words = {"list", "export", "import", "prune"}, .files = true}};
@@ -356,11 +357,22 @@ int RunPrune(const CommandLine& command, Options options, Context& context) {
     absl::StrAppend(&context.out, *pruned, " taken out\n");
   }
   if (options.erase) {
-    const auto erased = (*store)->Erase();
+    const auto erased = (*store)->Erase(filter);
     if (!erased.ok()) return Failed(command, erased.status(), context);
     absl::StrAppend(&context.out, *erased, " erased\n");
   }
   return kExitOk;
+}
+
+// A flag that an action does not take is not passed over: less or more would be done than is asked for.
+std::string FlagNotTaken(absl::string_view action, const Options& options) {
+  if (action == "prune") return "";
+  if (!options.tenant.empty()) return "--tenant";
+  if (!options.ids.empty()) return "--id";
+  if (!options.older_than.empty()) return "--older-than";
+  if (options.erase) return "--erase";
+  if (action != "import") return "";
+  return !options.gpu.empty() ? "--gpu" : !options.model.empty() ? "--model" : "";
 }
 
 }  // namespace
@@ -382,6 +394,9 @@ int RunEvidence(Arguments args, Context& context) {
   const std::string action = parsed.positional.empty() ? "" : parsed.positional[0];
   const size_t takes = action == "import" ? 2 : 1;
   if (parsed.positional.size() > takes) return Misuse(command, "too many arguments", context);
+  if (const std::string flag = FlagNotTaken(action, options); !flag.empty() && !action.empty()) {
+    return Misuse(command, absl::StrCat(action, " takes no ", flag), context);
+  }
   if (action == "import") {
     return RunImport(command, options, parsed.positional.size() > 1 ? parsed.positional[1] : "-",
                      remote.has_value() ? &*remote : nullptr, context);
