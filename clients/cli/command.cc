@@ -98,6 +98,7 @@ constexpr FieldFlag kFieldFlags[] = {
     {"profile.memory_high_water_bytes", "--profile-memory-gib"},
     {"dialects", "--format"},
     {"plan_count", "--top"},
+    {"area", "--area"},
     {"hf_config_json", "--import"},
     {"probe_profile", "--profile"},
     {"device_index", "--device"},

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "flightplan/v1/catalog_service.pb.h"
 #include "resolver/base/nearest.h"
@@ -157,8 +158,20 @@ absl::Status CatalogAnswers::GetRule(const v1::GetRuleRequest& request, v1::Rule
 
 absl::Status CatalogAnswers::ListRules(const v1::ListRulesRequest& request, v1::ListRulesResponse* response) const {
   std::vector<const Entry*> entries;
+  std::vector<absl::string_view> areas;
   for (const Entry& entry : entries_) {
     if (request.area().empty() || entry.area == request.area()) entries.push_back(&entry);
+    areas.push_back(entry.area);
+  }
+  if (entries.empty()) {
+    std::sort(areas.begin(), areas.end());
+    areas.erase(std::unique(areas.begin(), areas.end()), areas.end());
+    const absl::string_view nearest = NearestName(request.area(), areas);
+    Violations violations;
+    violations.Add("area", absl::StrCat("no rule is in '", Utf8Prefix(request.area(), 128), "'; ",
+                                        nearest.empty() ? absl::StrCat("areas are ", absl::StrJoin(areas, ", "))
+                                                        : absl::StrCat("did you mean ", nearest, "?")));
+    return violations.ToStatus();
   }
   return FillPage(
       request, response, entries.size(), [&](size_t i) { return entries[i]->id; },

@@ -205,6 +205,15 @@ TEST(CatalogAnswers, AFormerIdFindsTheRecordUnderItsPresentOne) {
   EXPECT_EQ(rule.id(), "fit.memory-marginal");
 }
 
+TEST(CatalogAnswers, AnAreaThatIsNoneIsRefused) {
+  v1::ListRulesRequest request;
+  v1::ListRulesResponse response;
+  request.set_area("overlp");
+  const absl::Status refused = Answers().ListRules(request, &response);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(refused.message().find("did you mean overlap?"), absl::string_view::npos) << refused;
+}
+
 // A check that moved into another class may have its old id on the command line, where the old one has it still.
 TEST(CatalogAnswers, ARulesOwnIdGoesBeforeAnothersOnTheCommandLine) {
   for (const Rule* rule : AllRules()) EXPECT_EQ(FindRule(rule->id)->id, rule->id);

@@ -2,8 +2,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/knob_words.h"
 #include "clients/cli/name_lists.h"
@@ -12,25 +10,12 @@
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
 #include "flightplan/v1/catalog_service.pb.h"
-#include "resolver/base/nearest.h"
 
 namespace flightplan::cli {
 namespace {
 
 bool Reads(const v1::RuleInfo& rule, const std::string& knob) {
   return std::find(rule.reads().begin(), rule.reads().end(), knob) != rule.reads().end();
-}
-
-// Of an area that no rule is in.
-std::string NoArea(const std::string& area, const v1::ListRulesResponse& every) {
-  std::vector<absl::string_view> areas;
-  for (const v1::RuleInfo& rule : every.rules()) areas.push_back(rule.area());
-  std::sort(areas.begin(), areas.end());
-  areas.erase(std::unique(areas.begin(), areas.end()), areas.end());
-  const absl::string_view nearest = NearestName(area, areas);
-  return absl::StrCat("--area: no rule is in ", Quoted(area),
-                      nearest.empty() ? absl::StrCat("; areas are ", absl::StrJoin(areas, ", "))
-                                      : absl::StrCat("; did you mean ", nearest, "?"));
 }
 
 bool Matches(const v1::RuleInfo& rule, const std::string& word, const std::string& kind, const std::string& knob) {
@@ -73,14 +58,6 @@ int RunRules(Arguments args, Context& context) {
   v1::ListRulesResponse all, shown;
   if (const absl::Status status = ListAll(**backend, &Backend::ListRules, request, &all); !status.ok()) {
     return Failed(command, status, context);
-  }
-  if (!area.empty() && all.rules_size() == 0) {
-    v1::ListRulesResponse every;
-    if (const absl::Status status = ListAll(**backend, &Backend::ListRules, v1::ListRulesRequest(), &every);
-        !status.ok()) {
-      return Failed(command, status, context);
-    }
-    return Misuse(command, NoArea(area, every), context);
   }
   // A variable of the environment is read by rules and is no knob; a launch's word for a knob is read by none.
   const bool read = std::any_of(all.rules().begin(), all.rules().end(),
