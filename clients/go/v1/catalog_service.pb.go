@@ -722,7 +722,7 @@ type ListRulesRequest struct {
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// From the answer before.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Only this area; empty: all.
+	// Only this area; empty: all. One that no rule is of: INVALID_ARGUMENT.
 	Area string `protobuf:"bytes,3,opt,name=area,proto3" json:"area,omitempty"`
 }
 

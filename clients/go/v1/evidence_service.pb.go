@@ -182,13 +182,13 @@ type ListMeasurementsRequest struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// Entries per page; 0 means 100, at most 1,000.
+	// Entries per page; 0 means 100, more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// From the answer before.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Only this GPU system; empty: all.
+	// Only this GPU system, by name or alias; empty: all. One that neither catalogue nor evidence has: INVALID_ARGUMENT.
 	Gpu string `protobuf:"bytes,3,opt,name=gpu,proto3" json:"gpu,omitempty"`
-	// Only this model; empty: all.
+	// Only this model, likewise; empty: all.
 	Model string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
 	// Only after this revision; FAILED_PRECONDITION (REVISION_BEHIND) where the store has not reached it. Unset: all.
 	AfterRevision *int64 `protobuf:"varint,5,opt,name=after_revision,json=afterRevision,proto3,oneof" json:"after_revision,omitempty"`

@@ -335,15 +335,15 @@ type ResolveConfigRequest struct {
 	Layout *Layout `protobuf:"bytes,7,opt,name=layout,proto3" json:"layout,omitempty"`
 	// Knobs the caller insists on, typed. Never changed: an illegal one makes the plan infeasible, with fixes.
 	Knobs *Knobs `protobuf:"bytes,8,opt,name=knobs,proto3" json:"knobs,omitempty"`
-	// The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+	// The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+	// and so is one that says something else than `layout` or `workload`; None goes over these.
 	PinnedKnobs []*KnobSetting `protobuf:"bytes,9,rep,name=pinned_knobs,json=pinnedKnobs,proto3" json:"pinned_knobs,omitempty"`
 	// Environment variables the launch will carry, at most 1,024.
 	Env map[string]string `protobuf:"bytes,10,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"bytes,2,opt,name=value,proto3"`
 	// What a profile showed; moves the plan to its next step.
 	Profile *MeasuredProfile `protobuf:"bytes,11,opt,name=profile,proto3" json:"profile,omitempty"`
 	// Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-	// "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-	// process groups, for its memory.
+	// "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
 	Dialects []string `protobuf:"bytes,12,rep,name=dialects,proto3" json:"dialects,omitempty"`
 	// What the probe measured on these GPUs; unset: the profiles that the service has stored.
 	ProbeProfile *HardwareProfile `protobuf:"bytes,13,opt,name=probe_profile,json=probeProfile,proto3" json:"probe_profile,omitempty"`
@@ -1142,15 +1142,16 @@ type ValidateConfigRequest struct {
 	Software *SoftwareStack `protobuf:"bytes,6,opt,name=software,proto3" json:"software,omitempty"`
 	// Environment variables of the launch.
 	Env map[string]string `protobuf:"bytes,7,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"bytes,2,opt,name=value,proto3"`
-	// World size where no hardware is given; unset: WORLD_SIZE of env.
+	// World size, where `hardware` does not count the GPUs; beside its gpu_count the same number. Unset: WORLD_SIZE of env.
 	WorldSize *int32 `protobuf:"varint,8,opt,name=world_size,json=worldSize,proto3,oneof" json:"world_size,omitempty"`
 	// How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
 	// "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
 	// "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
+	// Of `knobs` it is refused.
 	InputFormat string `protobuf:"bytes,9,opt,name=input_format,json=inputFormat,proto3" json:"input_format,omitempty"`
 	// Answer with a repair too.
 	Repair bool `protobuf:"varint,10,opt,name=repair,proto3" json:"repair,omitempty"`
-	// The repair may apply fixes that change convergence.
+	// The repair may apply fixes that change convergence. Without `repair`: refused.
 	RepairConvergence bool `protobuf:"varint,11,opt,name=repair_convergence,json=repairConvergence,proto3" json:"repair_convergence,omitempty"`
 	// How much of the answer to send. Unset: all of it.
 	View AnswerView `protobuf:"varint,12,opt,name=view,proto3,enum=flightplan.v1.AnswerView" json:"view,omitempty"`
@@ -1166,6 +1167,7 @@ type ValidateConfigRequest struct {
 	// FAILED_PRECONDITION (PROFILE_MISMATCH): of another GPU than `hardware` or the launch names.
 	ProbeProfile *HardwareProfile `protobuf:"bytes,15,opt,name=probe_profile,json=probeProfile,proto3" json:"probe_profile,omitempty"`
 	// The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time.
+	// Without `repair`: refused.
 	RepairRoom bool `protobuf:"varint,16,opt,name=repair_room,json=repairRoom,proto3" json:"repair_room,omitempty"`
 }
 

@@ -865,7 +865,7 @@ pub struct ListRulesRequest {
     /// From the answer before.
     #[prost(string, tag = "2")]
     pub page_token: ::prost::alloc::string::String,
-    /// Only this area; empty: all.
+    /// Only this area; empty: all. One that no rule is of: INVALID_ARGUMENT.
     #[prost(string, tag = "3")]
     pub area: ::prost::alloc::string::String,
 }
@@ -931,8 +931,8 @@ pub mod catalog_service_client {
     #![allow(unused_variables, dead_code, missing_docs, clippy::let_unit_value)]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, at most 1,000;
-    /// a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
+    /// What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, more than
+    /// 1,000 means 1,000; a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
     #[derive(Debug, Clone)]
     pub struct CatalogServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -1785,16 +1785,16 @@ pub struct GetMeasurementRequest {
 #[allow(clippy::derive_partial_eq_without_eq)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListMeasurementsRequest {
-    /// Entries per page; 0 means 100, at most 1,000.
+    /// Entries per page; 0 means 100, more than 1,000 means 1,000.
     #[prost(int32, tag = "1")]
     pub page_size: i32,
     /// From the answer before.
     #[prost(string, tag = "2")]
     pub page_token: ::prost::alloc::string::String,
-    /// Only this GPU system; empty: all.
+    /// Only this GPU system, by name or alias; empty: all. One that neither catalogue nor evidence has: INVALID_ARGUMENT.
     #[prost(string, tag = "3")]
     pub gpu: ::prost::alloc::string::String,
-    /// Only this model; empty: all.
+    /// Only this model, likewise; empty: all.
     #[prost(string, tag = "4")]
     pub model: ::prost::alloc::string::String,
     /// Only after this revision; FAILED_PRECONDITION (REVISION_BEHIND) where the store has not reached it. Unset: all.
@@ -3181,7 +3181,7 @@ pub struct GetProfileRequest {
 #[allow(clippy::derive_partial_eq_without_eq)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListProfilesRequest {
-    /// Entries per page; 0 means 100, at most 1,000.
+    /// Entries per page; 0 means 100, more than 1,000 means 1,000.
     #[prost(int32, tag = "1")]
     pub page_size: i32,
     /// From the answer before.
@@ -3428,7 +3428,8 @@ pub struct ResolveConfigRequest {
     /// Knobs the caller insists on, typed. Never changed: an illegal one makes the plan infeasible, with fixes.
     #[prost(message, optional, tag = "8")]
     pub knobs: ::core::option::Option<Knobs>,
-    /// The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+    /// The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+    /// and so is one that says something else than `layout` or `workload`; None goes over these.
     #[prost(message, repeated, tag = "9")]
     pub pinned_knobs: ::prost::alloc::vec::Vec<KnobSetting>,
     /// Environment variables the launch will carry, at most 1,024.
@@ -3441,8 +3442,7 @@ pub struct ResolveConfigRequest {
     #[prost(message, optional, tag = "11")]
     pub profile: ::core::option::Option<MeasuredProfile>,
     /// Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-    /// "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-    /// process groups, for its memory.
+    /// "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
     #[prost(string, repeated, tag = "12")]
     pub dialects: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// What the probe measured on these GPUs; unset: the profiles that the service has stored.
@@ -3639,18 +3639,19 @@ pub struct ValidateConfigRequest {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// World size where no hardware is given; unset: WORLD_SIZE of env.
+    /// World size, where `hardware` does not count the GPUs; beside its gpu_count the same number. Unset: WORLD_SIZE of env.
     #[prost(int32, optional, tag = "8")]
     pub world_size: ::core::option::Option<i32>,
     /// How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
     /// "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
     /// "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
+    /// Of `knobs` it is refused.
     #[prost(string, tag = "9")]
     pub input_format: ::prost::alloc::string::String,
     /// Answer with a repair too.
     #[prost(bool, tag = "10")]
     pub repair: bool,
-    /// The repair may apply fixes that change convergence.
+    /// The repair may apply fixes that change convergence. Without `repair`: refused.
     #[prost(bool, tag = "11")]
     pub repair_convergence: bool,
     /// How much of the answer to send. Unset: all of it.
@@ -3671,6 +3672,7 @@ pub struct ValidateConfigRequest {
     #[prost(message, optional, tag = "15")]
     pub probe_profile: ::core::option::Option<HardwareProfile>,
     /// The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time.
+    /// Without `repair`: refused.
     #[prost(bool, tag = "16")]
     pub repair_room: bool,
     /// Exactly one spelling. Unset: INVALID_ARGUMENT.
@@ -4443,10 +4445,10 @@ pub struct DescribeTimelineRequest {
     /// Pipeline ranks of the view STEP, each from 0 and at most once. Empty: all.
     #[prost(int32, repeated, tag = "4")]
     pub pipeline_ranks: ::prost::alloc::vec::Vec<i32>,
-    /// The rank of the views STEADY and LAYER. Unset: the slowest one.
+    /// The rank of the views STEADY and LAYER. Unset: the one that holds layer_index, else the slowest one.
     #[prost(int32, optional, tag = "5")]
     pub detail_pipeline_rank: ::core::option::Option<i32>,
-    /// The decoder layer of the view LAYER, from 0. Unset: the heaviest of that rank.
+    /// The decoder layer of the view LAYER, from 0, which that rank holds. Unset: its heaviest.
     #[prost(int32, optional, tag = "6")]
     pub layer_index: ::core::option::Option<i32>,
     /// Events of the view STEP at most, of all ranks together. Where there are more, the passes in the middle of each rank

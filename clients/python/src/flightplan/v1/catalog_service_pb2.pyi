@@ -310,7 +310,7 @@ class ListRulesRequest(google.protobuf.message.Message):
     page_token: builtins.str
     """From the answer before."""
     area: builtins.str
-    """Only this area; empty: all."""
+    """Only this area; empty: all. One that no rule is of: INVALID_ARGUMENT."""
     def __init__(
         self,
         *,

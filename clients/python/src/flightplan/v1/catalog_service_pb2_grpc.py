@@ -8,8 +8,8 @@ from flightplan.v1 import model_pb2 as flightplan_dot_v1_dot_model__pb2
 
 
 class CatalogServiceStub(object):
-    """What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, at most 1,000;
-    a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
+    """What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, more than
+    1,000 means 1,000; a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
     """
 
     def __init__(self, channel):
@@ -66,8 +66,8 @@ class CatalogServiceStub(object):
 
 
 class CatalogServiceServicer(object):
-    """What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, at most 1,000;
-    a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
+    """What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, more than
+    1,000 means 1,000; a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
     """
 
     def GetModel(self, request, context):
@@ -189,8 +189,8 @@ def add_CatalogServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class CatalogService(object):
-    """What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, at most 1,000;
-    a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
+    """What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, more than
+    1,000 means 1,000; a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
     """
 
     @staticmethod

@@ -20,8 +20,8 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class CatalogServiceStub:
-    """What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, at most 1,000;
-    a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
+    """What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, more than
+    1,000 means 1,000; a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -80,8 +80,8 @@ class CatalogServiceStub:
     """A Hugging Face config.json as a model. INVALID_ARGUMENT names the field that cannot be read."""
 
 class CatalogServiceAsyncStub:
-    """What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, at most 1,000;
-    a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
+    """What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, more than
+    1,000 means 1,000; a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
     """
 
     GetModel: grpc.aio.UnaryUnaryMultiCallable[
@@ -139,8 +139,8 @@ class CatalogServiceAsyncStub:
     """A Hugging Face config.json as a model. INVALID_ARGUMENT names the field that cannot be read."""
 
 class CatalogServiceServicer(metaclass=abc.ABCMeta):
-    """What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, at most 1,000;
-    a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
+    """What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, more than
+    1,000 means 1,000; a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
     """
 
     @abc.abstractmethod

@@ -89,13 +89,13 @@ class ListMeasurementsRequest(google.protobuf.message.Message):
     MODEL_FIELD_NUMBER: builtins.int
     AFTER_REVISION_FIELD_NUMBER: builtins.int
     page_size: builtins.int
-    """Entries per page; 0 means 100, at most 1,000."""
+    """Entries per page; 0 means 100, more than 1,000 means 1,000."""
     page_token: builtins.str
     """From the answer before."""
     gpu: builtins.str
-    """Only this GPU system; empty: all."""
+    """Only this GPU system, by name or alias; empty: all. One that neither catalogue nor evidence has: INVALID_ARGUMENT."""
     model: builtins.str
-    """Only this model; empty: all."""
+    """Only this model, likewise; empty: all."""
     after_revision: builtins.int
     """Only after this revision; FAILED_PRECONDITION (REVISION_BEHIND) where the store has not reached it. Unset: all."""
     def __init__(

@@ -168,7 +168,7 @@ class ListProfilesRequest(google.protobuf.message.Message):
     PAGE_SIZE_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
     page_size: builtins.int
-    """Entries per page; 0 means 100, at most 1,000."""
+    """Entries per page; 0 means 100, more than 1,000 means 1,000."""
     page_token: builtins.str
     """From the answer before."""
     def __init__(

@@ -249,7 +249,9 @@ class ResolveConfigRequest(google.protobuf.message.Message):
 
     @property
     def pinned_knobs(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[flightplan.v1.finding_pb2.KnobSetting]:
-        """The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused."""
+        """The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+        and so is one that says something else than `layout` or `workload`; None goes over these.
+        """
 
     @property
     def env(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
@@ -262,8 +264,7 @@ class ResolveConfigRequest(google.protobuf.message.Message):
     @property
     def dialects(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-        "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-        process groups, for its memory.
+        "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
         """
 
     @property
@@ -652,20 +653,23 @@ class ValidateConfigRequest(google.protobuf.message.Message):
     PROBE_PROFILE_FIELD_NUMBER: builtins.int
     REPAIR_ROOM_FIELD_NUMBER: builtins.int
     world_size: builtins.int
-    """World size where no hardware is given; unset: WORLD_SIZE of env."""
+    """World size, where `hardware` does not count the GPUs; beside its gpu_count the same number. Unset: WORLD_SIZE of env."""
     input_format: builtins.str
     """How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
     "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
     "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
+    Of `knobs` it is refused.
     """
     repair: builtins.bool
     """Answer with a repair too."""
     repair_convergence: builtins.bool
-    """The repair may apply fixes that change convergence."""
+    """The repair may apply fixes that change convergence. Without `repair`: refused."""
     view: global___AnswerView.ValueType
     """How much of the answer to send. Unset: all of it."""
     repair_room: builtins.bool
-    """The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time."""
+    """The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time.
+    Without `repair`: refused.
+    """
     @property
     def arguments(self) -> global___ArgumentList:
         """Megatron-LM or LoongForge arguments, or Bridge overrides, after the script name."""

@@ -130,7 +130,7 @@ export interface ListRulesRequest {
   pageSize: number;
   /** From the answer before. */
   pageToken: string;
-  /** Only this area; empty: all. */
+  /** Only this area; empty: all. One that no rule is of: INVALID_ARGUMENT. */
   area: string;
 }
 
@@ -1211,8 +1211,8 @@ export const ImportModelRequest = {
 };
 
 /**
- * What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, at most 1,000;
- * a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
+ * What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, more than
+ * 1,000 means 1,000; a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
  */
 export type CatalogServiceService = typeof CatalogServiceService;
 export const CatalogServiceService = {

@@ -43,13 +43,13 @@ export interface GetMeasurementRequest {
 
 /** A page of measurements. */
 export interface ListMeasurementsRequest {
-  /** Entries per page; 0 means 100, at most 1,000. */
+  /** Entries per page; 0 means 100, more than 1,000 means 1,000. */
   pageSize: number;
   /** From the answer before. */
   pageToken: string;
-  /** Only this GPU system; empty: all. */
+  /** Only this GPU system, by name or alias; empty: all. One that neither catalogue nor evidence has: INVALID_ARGUMENT. */
   gpu: string;
-  /** Only this model; empty: all. */
+  /** Only this model, likewise; empty: all. */
   model: string;
   /** Only after this revision; FAILED_PRECONDITION (REVISION_BEHIND) where the store has not reached it. Unset: all. */
   afterRevision?: bigint | undefined;

@@ -93,7 +93,7 @@ export interface GetProfileRequest {
 
 /** A page of profiles. */
 export interface ListProfilesRequest {
-  /** Entries per page; 0 means 100, at most 1,000. */
+  /** Entries per page; 0 means 100, more than 1,000 means 1,000. */
   pageSize: number;
   /** From the answer before. */
   pageToken: string;

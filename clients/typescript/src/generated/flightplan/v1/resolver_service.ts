@@ -138,7 +138,10 @@ export interface ResolveConfigRequest {
   knobs:
     | Knobs
     | undefined;
-  /** The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused. */
+  /**
+   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+   * and so is one that says something else than `layout` or `workload`; None goes over these.
+   */
   pinnedKnobs: KnobSetting[];
   /** Environment variables the launch will carry, at most 1,024. */
   env: { [key: string]: string };
@@ -148,8 +151,7 @@ export interface ResolveConfigRequest {
     | undefined;
   /**
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-   * process groups, for its memory.
+   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
    */
   dialects: string[];
   /** What the probe measured on these GPUs; unset: the profiles that the service has stored. */
@@ -326,7 +328,7 @@ export interface ValidateConfigRequest {
     | undefined;
   /** Environment variables of the launch. */
   env: { [key: string]: string };
-  /** World size where no hardware is given; unset: WORLD_SIZE of env. */
+  /** World size, where `hardware` does not count the GPUs; beside its gpu_count the same number. Unset: WORLD_SIZE of env. */
   worldSize?:
     | number
     | undefined;
@@ -334,11 +336,12 @@ export interface ValidateConfigRequest {
    * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
    * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
    * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
+   * Of `knobs` it is refused.
    */
   inputFormat: string;
   /** Answer with a repair too. */
   repair: boolean;
-  /** The repair may apply fixes that change convergence. */
+  /** The repair may apply fixes that change convergence. Without `repair`: refused. */
   repairConvergence: boolean;
   /** How much of the answer to send. Unset: all of it. */
   view: AnswerView;
@@ -361,7 +364,10 @@ export interface ValidateConfigRequest {
   probeProfile:
     | HardwareProfile
     | undefined;
-  /** The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time. */
+  /**
+   * The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time.
+   * Without `repair`: refused.
+   */
   repairRoom: boolean;
 }
 

@@ -389,7 +389,7 @@ export type ListRulesRequest = Message<"flightplan.v1.ListRulesRequest"> & {
   pageToken: string;
 
   /**
-   * Only this area; empty: all.
+   * Only this area; empty: all. One that no rule is of: INVALID_ARGUMENT.
    *
    * @generated from field: string area = 3;
    */
@@ -544,8 +544,8 @@ export const ImportModelRequestSchema: GenMessage<ImportModelRequest> = /*@__PUR
   messageDesc(file_flightplan_v1_catalog_service, 14);
 
 /**
- * What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, at most 1,000;
- * a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
+ * What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, more than
+ * 1,000 means 1,000; a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
  *
  * @generated from service flightplan.v1.CatalogService
  */

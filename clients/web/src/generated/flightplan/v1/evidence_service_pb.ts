@@ -91,7 +91,7 @@ export const GetMeasurementRequestSchema: GenMessage<GetMeasurementRequest> = /*
  */
 export type ListMeasurementsRequest = Message<"flightplan.v1.ListMeasurementsRequest"> & {
   /**
-   * Entries per page; 0 means 100, at most 1,000.
+   * Entries per page; 0 means 100, more than 1,000 means 1,000.
    *
    * @generated from field: int32 page_size = 1;
    */
@@ -105,14 +105,14 @@ export type ListMeasurementsRequest = Message<"flightplan.v1.ListMeasurementsReq
   pageToken: string;
 
   /**
-   * Only this GPU system; empty: all.
+   * Only this GPU system, by name or alias; empty: all. One that neither catalogue nor evidence has: INVALID_ARGUMENT.
    *
    * @generated from field: string gpu = 3;
    */
   gpu: string;
 
   /**
-   * Only this model; empty: all.
+   * Only this model, likewise; empty: all.
    *
    * @generated from field: string model = 4;
    */

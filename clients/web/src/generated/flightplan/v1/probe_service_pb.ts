@@ -194,7 +194,7 @@ export const GetProfileRequestSchema: GenMessage<GetProfileRequest> = /*@__PURE_
  */
 export type ListProfilesRequest = Message<"flightplan.v1.ListProfilesRequest"> & {
   /**
-   * Entries per page; 0 means 100, at most 1,000.
+   * Entries per page; 0 means 100, more than 1,000 means 1,000.
    *
    * @generated from field: int32 page_size = 1;
    */

@@ -91,7 +91,8 @@ export type ResolveConfigRequest = Message<"flightplan.v1.ResolveConfigRequest">
   knobs?: Knobs | undefined;
 
   /**
-   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+   * and so is one that says something else than `layout` or `workload`; None goes over these.
    *
    * @generated from field: repeated flightplan.v1.KnobSetting pinned_knobs = 9;
    */
@@ -113,8 +114,7 @@ export type ResolveConfigRequest = Message<"flightplan.v1.ResolveConfigRequest">
 
   /**
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-   * process groups, for its memory.
+   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
    *
    * @generated from field: repeated string dialects = 12;
    */
@@ -603,7 +603,7 @@ export type ValidateConfigRequest = Message<"flightplan.v1.ValidateConfigRequest
   env: { [key: string]: string };
 
   /**
-   * World size where no hardware is given; unset: WORLD_SIZE of env.
+   * World size, where `hardware` does not count the GPUs; beside its gpu_count the same number. Unset: WORLD_SIZE of env.
    *
    * @generated from field: optional int32 world_size = 8;
    */
@@ -613,6 +613,7 @@ export type ValidateConfigRequest = Message<"flightplan.v1.ValidateConfigRequest
    * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
    * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
    * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
+   * Of `knobs` it is refused.
    *
    * @generated from field: string input_format = 9;
    */
@@ -626,7 +627,7 @@ export type ValidateConfigRequest = Message<"flightplan.v1.ValidateConfigRequest
   repair: boolean;
 
   /**
-   * The repair may apply fixes that change convergence.
+   * The repair may apply fixes that change convergence. Without `repair`: refused.
    *
    * @generated from field: bool repair_convergence = 11;
    */
@@ -667,6 +668,7 @@ export type ValidateConfigRequest = Message<"flightplan.v1.ValidateConfigRequest
 
   /**
    * The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time.
+   * Without `repair`: refused.
    *
    * @generated from field: bool repair_room = 16;
    */

@@ -4,8 +4,8 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, at most 1,000;
- * a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
+ * What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, more than
+ * 1,000 means 1,000; a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
  * </pre>
  */
 @javax.annotation.Generated(
@@ -353,8 +353,8 @@ public final class CatalogServiceGrpc {
 
   /**
    * <pre>
-   * What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, at most 1,000;
-   * a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
+   * What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, more than
+   * 1,000 means 1,000; a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
    * </pre>
    */
   public interface AsyncService {
@@ -453,8 +453,8 @@ public final class CatalogServiceGrpc {
   /**
    * Base class for the server implementation of the service CatalogService.
    * <pre>
-   * What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, at most 1,000;
-   * a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
+   * What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, more than
+   * 1,000 means 1,000; a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
    * </pre>
    */
   public static abstract class CatalogServiceImplBase
@@ -468,8 +468,8 @@ public final class CatalogServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service CatalogService.
    * <pre>
-   * What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, at most 1,000;
-   * a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
+   * What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, more than
+   * 1,000 means 1,000; a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
    * </pre>
    */
   public static final class CatalogServiceStub
@@ -588,8 +588,8 @@ public final class CatalogServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service CatalogService.
    * <pre>
-   * What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, at most 1,000;
-   * a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
+   * What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, more than
+   * 1,000 means 1,000; a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
    * </pre>
    */
   public static final class CatalogServiceBlockingStub
@@ -699,8 +699,8 @@ public final class CatalogServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service CatalogService.
    * <pre>
-   * What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, at most 1,000;
-   * a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
+   * What Flightplan knows: models, GPU systems, knobs, rules. Lists are paged: page_size 0 means 100, more than
+   * 1,000 means 1,000; a bad page_token is INVALID_ARGUMENT. Gets answer NOT_FOUND with the nearest known name.
    * </pre>
    */
   public static final class CatalogServiceFutureStub

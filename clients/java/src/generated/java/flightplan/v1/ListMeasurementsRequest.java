@@ -55,7 +55,7 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * Entries per page; 0 means 100, at most 1,000.
+   * Entries per page; 0 means 100, more than 1,000 means 1,000.
    * </pre>
    *
    * <code>int32 page_size = 1;</code>
@@ -118,7 +118,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object gpu_ = "";
   /**
    * <pre>
-   * Only this GPU system; empty: all.
+   * Only this GPU system, by name or alias; empty: all. One that neither catalogue nor evidence has: INVALID_ARGUMENT.
    * </pre>
    *
    * <code>string gpu = 3;</code>
@@ -139,7 +139,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only this GPU system; empty: all.
+   * Only this GPU system, by name or alias; empty: all. One that neither catalogue nor evidence has: INVALID_ARGUMENT.
    * </pre>
    *
    * <code>string gpu = 3;</code>
@@ -165,7 +165,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object model_ = "";
   /**
    * <pre>
-   * Only this model; empty: all.
+   * Only this model, likewise; empty: all.
    * </pre>
    *
    * <code>string model = 4;</code>
@@ -186,7 +186,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only this model; empty: all.
+   * Only this model, likewise; empty: all.
    * </pre>
    *
    * <code>string model = 4;</code>
@@ -668,7 +668,7 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * Entries per page; 0 means 100, at most 1,000.
+     * Entries per page; 0 means 100, more than 1,000 means 1,000.
      * </pre>
      *
      * <code>int32 page_size = 1;</code>
@@ -680,7 +680,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries per page; 0 means 100, at most 1,000.
+     * Entries per page; 0 means 100, more than 1,000 means 1,000.
      * </pre>
      *
      * <code>int32 page_size = 1;</code>
@@ -696,7 +696,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries per page; 0 means 100, at most 1,000.
+     * Entries per page; 0 means 100, more than 1,000 means 1,000.
      * </pre>
      *
      * <code>int32 page_size = 1;</code>
@@ -804,7 +804,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object gpu_ = "";
     /**
      * <pre>
-     * Only this GPU system; empty: all.
+     * Only this GPU system, by name or alias; empty: all. One that neither catalogue nor evidence has: INVALID_ARGUMENT.
      * </pre>
      *
      * <code>string gpu = 3;</code>
@@ -824,7 +824,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this GPU system; empty: all.
+     * Only this GPU system, by name or alias; empty: all. One that neither catalogue nor evidence has: INVALID_ARGUMENT.
      * </pre>
      *
      * <code>string gpu = 3;</code>
@@ -845,7 +845,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this GPU system; empty: all.
+     * Only this GPU system, by name or alias; empty: all. One that neither catalogue nor evidence has: INVALID_ARGUMENT.
      * </pre>
      *
      * <code>string gpu = 3;</code>
@@ -862,7 +862,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this GPU system; empty: all.
+     * Only this GPU system, by name or alias; empty: all. One that neither catalogue nor evidence has: INVALID_ARGUMENT.
      * </pre>
      *
      * <code>string gpu = 3;</code>
@@ -876,7 +876,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this GPU system; empty: all.
+     * Only this GPU system, by name or alias; empty: all. One that neither catalogue nor evidence has: INVALID_ARGUMENT.
      * </pre>
      *
      * <code>string gpu = 3;</code>
@@ -896,7 +896,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object model_ = "";
     /**
      * <pre>
-     * Only this model; empty: all.
+     * Only this model, likewise; empty: all.
      * </pre>
      *
      * <code>string model = 4;</code>
@@ -916,7 +916,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this model; empty: all.
+     * Only this model, likewise; empty: all.
      * </pre>
      *
      * <code>string model = 4;</code>
@@ -937,7 +937,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this model; empty: all.
+     * Only this model, likewise; empty: all.
      * </pre>
      *
      * <code>string model = 4;</code>
@@ -954,7 +954,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this model; empty: all.
+     * Only this model, likewise; empty: all.
      * </pre>
      *
      * <code>string model = 4;</code>
@@ -968,7 +968,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this model; empty: all.
+     * Only this model, likewise; empty: all.
      * </pre>
      *
      * <code>string model = 4;</code>

@@ -9,7 +9,7 @@ public interface ListMeasurementsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Entries per page; 0 means 100, at most 1,000.
+   * Entries per page; 0 means 100, more than 1,000 means 1,000.
    * </pre>
    *
    * <code>int32 page_size = 1;</code>
@@ -39,7 +39,7 @@ public interface ListMeasurementsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only this GPU system; empty: all.
+   * Only this GPU system, by name or alias; empty: all. One that neither catalogue nor evidence has: INVALID_ARGUMENT.
    * </pre>
    *
    * <code>string gpu = 3;</code>
@@ -48,7 +48,7 @@ public interface ListMeasurementsRequestOrBuilder extends
   java.lang.String getGpu();
   /**
    * <pre>
-   * Only this GPU system; empty: all.
+   * Only this GPU system, by name or alias; empty: all. One that neither catalogue nor evidence has: INVALID_ARGUMENT.
    * </pre>
    *
    * <code>string gpu = 3;</code>
@@ -59,7 +59,7 @@ public interface ListMeasurementsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only this model; empty: all.
+   * Only this model, likewise; empty: all.
    * </pre>
    *
    * <code>string model = 4;</code>
@@ -68,7 +68,7 @@ public interface ListMeasurementsRequestOrBuilder extends
   java.lang.String getModel();
   /**
    * <pre>
-   * Only this model; empty: all.
+   * Only this model, likewise; empty: all.
    * </pre>
    *
    * <code>string model = 4;</code>

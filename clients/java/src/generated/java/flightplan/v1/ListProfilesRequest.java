@@ -52,7 +52,7 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * Entries per page; 0 means 100, at most 1,000.
+   * Entries per page; 0 means 100, more than 1,000 means 1,000.
    * </pre>
    *
    * <code>int32 page_size = 1;</code>
@@ -464,7 +464,7 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * Entries per page; 0 means 100, at most 1,000.
+     * Entries per page; 0 means 100, more than 1,000 means 1,000.
      * </pre>
      *
      * <code>int32 page_size = 1;</code>
@@ -476,7 +476,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries per page; 0 means 100, at most 1,000.
+     * Entries per page; 0 means 100, more than 1,000 means 1,000.
      * </pre>
      *
      * <code>int32 page_size = 1;</code>
@@ -492,7 +492,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Entries per page; 0 means 100, at most 1,000.
+     * Entries per page; 0 means 100, more than 1,000 means 1,000.
      * </pre>
      *
      * <code>int32 page_size = 1;</code>

@@ -9,7 +9,7 @@ public interface ListProfilesRequestOrBuilder extends
 
   /**
    * <pre>
-   * Entries per page; 0 means 100, at most 1,000.
+   * Entries per page; 0 means 100, more than 1,000 means 1,000.
    * </pre>
    *
    * <code>int32 page_size = 1;</code>

@@ -116,7 +116,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object area_ = "";
   /**
    * <pre>
-   * Only this area; empty: all.
+   * Only this area; empty: all. One that no rule is of: INVALID_ARGUMENT.
    * </pre>
    *
    * <code>string area = 3;</code>
@@ -137,7 +137,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Only this area; empty: all.
+   * Only this area; empty: all. One that no rule is of: INVALID_ARGUMENT.
    * </pre>
    *
    * <code>string area = 3;</code>
@@ -672,7 +672,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object area_ = "";
     /**
      * <pre>
-     * Only this area; empty: all.
+     * Only this area; empty: all. One that no rule is of: INVALID_ARGUMENT.
      * </pre>
      *
      * <code>string area = 3;</code>
@@ -692,7 +692,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this area; empty: all.
+     * Only this area; empty: all. One that no rule is of: INVALID_ARGUMENT.
      * </pre>
      *
      * <code>string area = 3;</code>
@@ -713,7 +713,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this area; empty: all.
+     * Only this area; empty: all. One that no rule is of: INVALID_ARGUMENT.
      * </pre>
      *
      * <code>string area = 3;</code>
@@ -730,7 +730,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this area; empty: all.
+     * Only this area; empty: all. One that no rule is of: INVALID_ARGUMENT.
      * </pre>
      *
      * <code>string area = 3;</code>
@@ -744,7 +744,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Only this area; empty: all.
+     * Only this area; empty: all. One that no rule is of: INVALID_ARGUMENT.
      * </pre>
      *
      * <code>string area = 3;</code>

@@ -39,7 +39,7 @@ public interface ListRulesRequestOrBuilder extends
 
   /**
    * <pre>
-   * Only this area; empty: all.
+   * Only this area; empty: all. One that no rule is of: INVALID_ARGUMENT.
    * </pre>
    *
    * <code>string area = 3;</code>
@@ -48,7 +48,7 @@ public interface ListRulesRequestOrBuilder extends
   java.lang.String getArea();
   /**
    * <pre>
-   * Only this area; empty: all.
+   * Only this area; empty: all. One that no rule is of: INVALID_ARGUMENT.
    * </pre>
    *
    * <code>string area = 3;</code>

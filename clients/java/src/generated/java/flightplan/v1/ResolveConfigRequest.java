@@ -360,7 +360,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<flightplan.v1.KnobSetting> pinnedKnobs_;
   /**
    * <pre>
-   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+   * and so is one that says something else than `layout` or `workload`; None goes over these.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -371,7 +372,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+   * and so is one that says something else than `layout` or `workload`; None goes over these.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -383,7 +385,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+   * and so is one that says something else than `layout` or `workload`; None goes over these.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -394,7 +397,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+   * and so is one that says something else than `layout` or `workload`; None goes over these.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -405,7 +409,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+   * and so is one that says something else than `layout` or `workload`; None goes over these.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -555,8 +560,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-   * process groups, for its memory.
+   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -569,8 +573,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-   * process groups, for its memory.
+   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -582,8 +585,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-   * process groups, for its memory.
+   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -596,8 +598,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-   * process groups, for its memory.
+   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -2690,7 +2691,8 @@ java.lang.String defaultValue) {
 
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2704,7 +2706,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2718,7 +2721,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2732,7 +2736,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2753,7 +2758,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2771,7 +2777,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2791,7 +2798,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2812,7 +2820,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2830,7 +2839,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2848,7 +2858,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2867,7 +2878,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2884,7 +2896,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2901,7 +2914,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2912,7 +2926,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2926,7 +2941,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2941,7 +2957,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2952,7 +2969,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2964,7 +2982,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+     * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+     * and so is one that says something else than `layout` or `workload`; None goes over these.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -3308,8 +3327,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-     * process groups, for its memory.
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3322,8 +3340,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-     * process groups, for its memory.
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3335,8 +3352,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-     * process groups, for its memory.
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3349,8 +3365,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-     * process groups, for its memory.
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3364,8 +3379,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-     * process groups, for its memory.
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3384,8 +3398,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-     * process groups, for its memory.
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3403,8 +3416,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-     * process groups, for its memory.
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3422,8 +3434,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-     * process groups, for its memory.
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>
@@ -3438,8 +3449,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-     * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-     * process groups, for its memory.
+     * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
      * </pre>
      *
      * <code>repeated string dialects = 12;</code>

@@ -217,7 +217,8 @@ public interface ResolveConfigRequestOrBuilder extends
 
   /**
    * <pre>
-   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+   * and so is one that says something else than `layout` or `workload`; None goes over these.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -226,7 +227,8 @@ public interface ResolveConfigRequestOrBuilder extends
       getPinnedKnobsList();
   /**
    * <pre>
-   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+   * and so is one that says something else than `layout` or `workload`; None goes over these.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -234,7 +236,8 @@ public interface ResolveConfigRequestOrBuilder extends
   flightplan.v1.KnobSetting getPinnedKnobs(int index);
   /**
    * <pre>
-   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+   * and so is one that says something else than `layout` or `workload`; None goes over these.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -242,7 +245,8 @@ public interface ResolveConfigRequestOrBuilder extends
   int getPinnedKnobsCount();
   /**
    * <pre>
-   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+   * and so is one that says something else than `layout` or `workload`; None goes over these.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -251,7 +255,8 @@ public interface ResolveConfigRequestOrBuilder extends
       getPinnedKnobsOrBuilderList();
   /**
    * <pre>
-   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused.
+   * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
+   * and so is one that says something else than `layout` or `workload`; None goes over these.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -343,8 +348,7 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-   * process groups, for its memory.
+   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -355,8 +359,7 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-   * process groups, for its memory.
+   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -366,8 +369,7 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-   * process groups, for its memory.
+   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>
@@ -378,8 +380,7 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * Extra renderings beside the target's own: "megatron-lm", "megatron-bridge", "megatron-bridge-perf", "loongforge",
-   * "slime", "ms-swift", "verl", "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake
-   * process groups, for its memory.
+   * "yaml", "json"; "megatron-lm-one-gpu": the first rank of the job on one GPU with fake process groups, for its memory.
    * </pre>
    *
    * <code>repeated string dialects = 12;</code>

@@ -458,7 +458,7 @@ java.lang.String defaultValue) {
   private int worldSize_ = 0;
   /**
    * <pre>
-   * World size where no hardware is given; unset: WORLD_SIZE of env.
+   * World size, where `hardware` does not count the GPUs; beside its gpu_count the same number. Unset: WORLD_SIZE of env.
    * </pre>
    *
    * <code>optional int32 world_size = 8;</code>
@@ -470,7 +470,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * World size where no hardware is given; unset: WORLD_SIZE of env.
+   * World size, where `hardware` does not count the GPUs; beside its gpu_count the same number. Unset: WORLD_SIZE of env.
    * </pre>
    *
    * <code>optional int32 world_size = 8;</code>
@@ -489,6 +489,7 @@ java.lang.String defaultValue) {
    * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
    * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
    * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
+   * Of `knobs` it is refused.
    * </pre>
    *
    * <code>string input_format = 9;</code>
@@ -512,6 +513,7 @@ java.lang.String defaultValue) {
    * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
    * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
    * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
+   * Of `knobs` it is refused.
    * </pre>
    *
    * <code>string input_format = 9;</code>
@@ -551,7 +553,7 @@ java.lang.String defaultValue) {
   private boolean repairConvergence_ = false;
   /**
    * <pre>
-   * The repair may apply fixes that change convergence.
+   * The repair may apply fixes that change convergence. Without `repair`: refused.
    * </pre>
    *
    * <code>bool repair_convergence = 11;</code>
@@ -776,6 +778,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time.
+   * Without `repair`: refused.
    * </pre>
    *
    * <code>bool repair_room = 16;</code>
@@ -2904,7 +2907,7 @@ java.lang.String defaultValue) {
     private int worldSize_ ;
     /**
      * <pre>
-     * World size where no hardware is given; unset: WORLD_SIZE of env.
+     * World size, where `hardware` does not count the GPUs; beside its gpu_count the same number. Unset: WORLD_SIZE of env.
      * </pre>
      *
      * <code>optional int32 world_size = 8;</code>
@@ -2916,7 +2919,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * World size where no hardware is given; unset: WORLD_SIZE of env.
+     * World size, where `hardware` does not count the GPUs; beside its gpu_count the same number. Unset: WORLD_SIZE of env.
      * </pre>
      *
      * <code>optional int32 world_size = 8;</code>
@@ -2928,7 +2931,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * World size where no hardware is given; unset: WORLD_SIZE of env.
+     * World size, where `hardware` does not count the GPUs; beside its gpu_count the same number. Unset: WORLD_SIZE of env.
      * </pre>
      *
      * <code>optional int32 world_size = 8;</code>
@@ -2944,7 +2947,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * World size where no hardware is given; unset: WORLD_SIZE of env.
+     * World size, where `hardware` does not count the GPUs; beside its gpu_count the same number. Unset: WORLD_SIZE of env.
      * </pre>
      *
      * <code>optional int32 world_size = 8;</code>
@@ -2963,6 +2966,7 @@ java.lang.String defaultValue) {
      * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
      * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
      * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
+     * Of `knobs` it is refused.
      * </pre>
      *
      * <code>string input_format = 9;</code>
@@ -2985,6 +2989,7 @@ java.lang.String defaultValue) {
      * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
      * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
      * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
+     * Of `knobs` it is refused.
      * </pre>
      *
      * <code>string input_format = 9;</code>
@@ -3008,6 +3013,7 @@ java.lang.String defaultValue) {
      * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
      * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
      * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
+     * Of `knobs` it is refused.
      * </pre>
      *
      * <code>string input_format = 9;</code>
@@ -3027,6 +3033,7 @@ java.lang.String defaultValue) {
      * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
      * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
      * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
+     * Of `knobs` it is refused.
      * </pre>
      *
      * <code>string input_format = 9;</code>
@@ -3043,6 +3050,7 @@ java.lang.String defaultValue) {
      * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
      * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
      * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
+     * Of `knobs` it is refused.
      * </pre>
      *
      * <code>string input_format = 9;</code>
@@ -3106,7 +3114,7 @@ java.lang.String defaultValue) {
     private boolean repairConvergence_ ;
     /**
      * <pre>
-     * The repair may apply fixes that change convergence.
+     * The repair may apply fixes that change convergence. Without `repair`: refused.
      * </pre>
      *
      * <code>bool repair_convergence = 11;</code>
@@ -3118,7 +3126,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The repair may apply fixes that change convergence.
+     * The repair may apply fixes that change convergence. Without `repair`: refused.
      * </pre>
      *
      * <code>bool repair_convergence = 11;</code>
@@ -3134,7 +3142,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The repair may apply fixes that change convergence.
+     * The repair may apply fixes that change convergence. Without `repair`: refused.
      * </pre>
      *
      * <code>bool repair_convergence = 11;</code>
@@ -4084,6 +4092,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time.
+     * Without `repair`: refused.
      * </pre>
      *
      * <code>bool repair_room = 16;</code>
@@ -4096,6 +4105,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time.
+     * Without `repair`: refused.
      * </pre>
      *
      * <code>bool repair_room = 16;</code>
@@ -4112,6 +4122,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time.
+     * Without `repair`: refused.
      * </pre>
      *
      * <code>bool repair_room = 16;</code>

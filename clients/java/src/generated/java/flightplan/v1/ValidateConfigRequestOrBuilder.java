@@ -234,7 +234,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * World size where no hardware is given; unset: WORLD_SIZE of env.
+   * World size, where `hardware` does not count the GPUs; beside its gpu_count the same number. Unset: WORLD_SIZE of env.
    * </pre>
    *
    * <code>optional int32 world_size = 8;</code>
@@ -243,7 +243,7 @@ java.lang.String defaultValue);
   boolean hasWorldSize();
   /**
    * <pre>
-   * World size where no hardware is given; unset: WORLD_SIZE of env.
+   * World size, where `hardware` does not count the GPUs; beside its gpu_count the same number. Unset: WORLD_SIZE of env.
    * </pre>
    *
    * <code>optional int32 world_size = 8;</code>
@@ -256,6 +256,7 @@ java.lang.String defaultValue);
    * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
    * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
    * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
+   * Of `knobs` it is refused.
    * </pre>
    *
    * <code>string input_format = 9;</code>
@@ -267,6 +268,7 @@ java.lang.String defaultValue);
    * How arguments or file are written: "argv" (flags of Megatron-LM, LoongForge, slime or ms-swift), "shell",
    * "megatron-lm-yaml", "bridge-overrides", "bridge-recipe", "bridge-perf", "bridge-yaml", "loongforge-yaml",
    * "verl-overrides". Empty: recognised from the target, the file's name and its first lines; the answer says as what.
+   * Of `knobs` it is refused.
    * </pre>
    *
    * <code>string input_format = 9;</code>
@@ -287,7 +289,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * The repair may apply fixes that change convergence.
+   * The repair may apply fixes that change convergence. Without `repair`: refused.
    * </pre>
    *
    * <code>bool repair_convergence = 11;</code>
@@ -455,6 +457,7 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * The repair also makes room where memory is tight: the first fix of fit.memory-marginal, which costs step time.
+   * Without `repair`: refused.
    * </pre>
    *
    * <code>bool repair_room = 16;</code>
