@@ -102,10 +102,13 @@ TEST(ResolveConfig, BytesAreThoseOfTheMessage) {
     *launch.mutable_target() = request.target();
     *launch.mutable_hardware() = request.hardware();
     launch.set_repair(true);
+    (*launch.mutable_env())["NCCL_DEBUG"] = "INFO";
+    (*launch.mutable_env())["CUDA_DEVICE_MAX_CONNECTIONS"] = "1";
     ConfigAnswer judged;
     ASSERT_TRUE(TestResolver().AnswerValidate(launch, EvidenceSnapshot::Empty(), &judged).ok()) << framework;
     v1::ValidateConfigResponse verdict;
     ASSERT_TRUE(verdict.ParseFromArray(judged.bytes.data(), static_cast<int>(judged.bytes.size()))) << framework;
+    EXPECT_GT(verdict.env_size(), 0);
     EXPECT_TRUE(CanonicalBytes(verdict) == judged.bytes.view()) << framework;
     EXPECT_EQ(verdict.will_run(), judged.will_run);
   }

@@ -113,9 +113,6 @@ ConfigAnswer AnswerOf(const JudgedConfig& judged, const RepairedConfig* repaired
   if (view == View::kFull) {
     PutConfig(R::kConfigFieldNumber, run, /*decisions=*/{}, judged.reading.stated, &w);
     PutChanges(R::kEffectiveChangesFieldNumber, run.changes, &w);
-    for (const auto& [name, value] : judged.env.vars) {
-      if (IsTuningVariable(name)) w.PutMapEntry(R::kEnvFieldNumber, name, value);
-    }
   }
   for (const std::string& what : judged.not_judged) w.PutText(R::kNotJudgedFieldNumber, what);
   w.Text(R::kDigestFieldNumber, answer.digest);
@@ -129,6 +126,11 @@ ConfigAnswer AnswerOf(const JudgedConfig& judged, const RepairedConfig* repaired
   for (const std::string& rule : judged.set_aside.rules) w.PutText(R::kSetAsideRulesFieldNumber, rule);
   PutMemory(R::kMemoryFieldNumber, judged.memory, &w);
   w.Int(R::kEvidenceRevisionFieldNumber, origin.evidence_revision);
+  if (view == View::kFull) {
+    for (const auto& [name, value] : judged.env.vars) {
+      if (IsTuningVariable(name)) w.PutMapEntry(R::kEnvFieldNumber, name, value);
+    }
+  }
   answer.bytes = std::move(w).Take();
   return answer;
 }

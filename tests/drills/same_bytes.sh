@@ -23,6 +23,13 @@ ask() {  # REPLICA GBS FILE
   "$flightplan" resolve --model qwen3-30b-a3b --gpu h100-sxm --gpus 16 --tp 1 --pp 1 --ep 16 --seq 4096 --gbs "$2" \
     --target megatron-bridge --server "unix:$work/$1.sock" --format json >"$3" || [ $? = 1 ] || fail "resolve by replica $1"
 }
+judge() {  # REPLICA FILE: the launch has variables
+  "$flightplan" validate "$work/launch.sh" --gpu h100-sxm --gpus 16 --server "unix:$work/$1.sock" --format json >"$2" ||
+    [ $? = 1 ] || fail "validate by replica $1"
+}
+"$flightplan" resolve --model qwen3-30b-a3b --gpu h100-sxm --gpus 16 --tp 1 --pp 1 --ep 16 --seq 4096 --gbs 1024 \
+  --format shell >"$work/launch.sh" || [ $? = 1 ] || fail "no launch"
+sed -i '1a export NCCL_DEBUG=INFO CUDA_DEVICE_MAX_CONNECTIONS=1' "$work/launch.sh"
 
 start
 slowest=0 answers=0
@@ -46,6 +53,9 @@ for round in $(seq "$rounds"); do
     answers=$((answers + 6))
     [ "$(sha256sum "$work/answer.$round.$gbs".* | cut -d' ' -f1 | sort -u | wc -l)" = 1 ] || fail "answers differ"
   done
+  for replica in a b; do judge "$replica" "$work/verdict.$round.$replica"; done
+  answers=$((answers + 2))
+  cmp "$work/verdict.$round.a" "$work/verdict.$round.b" || fail "verdicts differ"
 done
 grep -q 'evidence.step-calibrated' "$work/answer.$rounds.1024.a.1" || fail "the reports are not used"
 

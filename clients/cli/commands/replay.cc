@@ -68,10 +68,7 @@ std::optional<Line> ReadLine(const std::string& text) {
   line.undecided = line.decision_id.empty() && !Field(object, "door").empty();
   if (line.undecided) return line;
   if (line.sha256.empty() || !absl::Base64Unescape(Field(object, "request"), &line.request)) return std::nullopt;
-  if (line.method == "ResolveConfig" &&
-      !absl::SimpleAtoi(Field(object, "evidence_revision"), &line.evidence_revision)) {
-    return std::nullopt;
-  }
+  if (!absl::SimpleAtoi(Field(object, "evidence_revision"), &line.evidence_revision)) return std::nullopt;
   return line;
 }
 
