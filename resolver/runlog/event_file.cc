@@ -101,7 +101,7 @@ bool ReadScalar(absl::string_view value, absl::string_view* tag, double* number)
       found = true;
     }
   }
-  return found && !tag->empty() && std::isfinite(*number);
+  return found && !tag->empty();
 }
 
 }  // namespace
@@ -143,17 +143,19 @@ void EventFileReader::Put(int64_t step, absl::string_view tag, double value) {
   for (const auto& row : kMemory) {
     if (tag == row.tag && value > 0 && value < kMostBytes) memory_.*row.field = std::max(memory_.*row.field, value);
   }
-  const bool batch = tag == "batch-size";
+  const bool batch = tag == "batch-size", norm = tag == "grad-norm";
   for (const auto& row : kSteps) {
-    if (tag != row.tag && !batch) continue;
+    if (tag != row.tag && !batch && !norm) continue;
     if (step != step_.iteration) Flush();
     step_.iteration = step;
     if (batch) {
       step_.global_batch = value > 0 && value < 1e9 ? std::llround(value) : 0;
       return;
     }
-    if (value > 0 || row.field == &StepLine::loss) step_.*row.field = value * row.scale;
-    if (row.field == &StepLine::loss) step_.has_loss = true;
+    const bool loss = !norm && row.field == &StepLine::loss;
+    if (norm || loss) step_.no_number |= !std::isfinite(value);
+    if (loss || (!norm && value > 0 && std::isfinite(value))) step_.*row.field = value * row.scale;
+    step_.has_loss |= loss;
     return;
   }
 }

@@ -1,5 +1,6 @@
 #include "resolver/runlog/event_file.h"
 
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -69,6 +70,19 @@ TEST(EventFile, ReadsScalarsInAnyPieces) {
     EXPECT_NEAR(log.ranks.at(-1).max_allocated, 5e9, 1e3);
     EXPECT_FALSE(reader.broken());
   }
+}
+
+TEST(EventFile, CountsStepsWhoseLossOrNormIsNoNumber) {
+  std::string file = File();
+  file += Scalar(21, "iteration-time", 1.25F) + Scalar(21, "lm loss", NAN) + Scalar(21, "throughput", INFINITY);
+  file += Scalar(22, "iteration-time", 1.25F) + Scalar(22, "grad-norm", INFINITY);
+  file += Scalar(23, "iteration-time", 1.25F) + Scalar(23, "grad-norm", 1.0F);
+  EventFileReader reader;
+  reader.Push(file);
+  const RunLog log = reader.Log();
+  EXPECT_EQ(log.reports, 23);
+  EXPECT_EQ(log.nan_iterations, 2);
+  EXPECT_EQ(log.steps[20].tflops, 0);
 }
 
 TEST(EventFile, StopsWhereAChecksumIsWrong) {

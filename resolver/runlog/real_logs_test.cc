@@ -64,6 +64,7 @@ std::map<std::string, double> FiguresOf(const RunLog& log) {
       {"total", Whole(log.total_iterations)},
       {"restarts", Whole(log.restarts)},
       {"skipped", Whole(log.skipped_iterations)},
+      {"nan", Whole(log.nan_iterations)},
       {"loss", log.last_loss},
       {"used", Whole(steps.used)},
       {"warm_up", Whole(steps.warm_up)},

@@ -108,7 +108,8 @@ void RunLogReader::AddStep(const StepLine& line, absl::string_view tag) {
   if (line.total > 0) log_.total_iterations = line.total;
   ++log_.reports;
   log_.skipped_iterations += line.skipped;
-  log_.nan_iterations += line.nan;
+  // The program's own count has only the updates that it skipped over a loss.
+  log_.nan_iterations += std::max<int64_t>(line.nan, line.no_number ? 1 : 0);
   if (line.has_loss) {
     log_.has_loss = true;
     log_.last_loss = line.loss;

@@ -42,9 +42,10 @@ struct RunLog {
   int64_t repeated = 0;                  // reports that another rank or file had printed, too
   int64_t restarts = 0;                  // the iteration went back
   int64_t first_iteration = 0, last_iteration = 0, total_iterations = 0;
-  int64_t skipped_iterations = 0, nan_iterations = 0;
+  int64_t skipped_iterations = 0;
+  int64_t nan_iterations = 0;  // with a loss or a gradient norm that is infinite or no number
   bool has_loss = false;
-  double last_loss = 0;
+  double last_loss = 0;  // may be no number
 
   std::map<int64_t, MemoryReport> ranks;  // by rank, the largest of each figure; -1: reports that name none
   double total_parameters = 0;

@@ -1,5 +1,6 @@
 #include "resolver/runlog/run_log.h"
 
+#include <cmath>
 #include <random>
 #include <string>
 
@@ -148,6 +149,18 @@ TEST(RunLog, RefusesTimesThatNoStepHas) {
     EXPECT_EQ(Read(absl::StrCat(" iteration 3/ 10 | elapsed time per iteration (ms): ", time, " |\n")).reports, 0)
         << time;
   }
+}
+
+TEST(RunLog, CountsStepsWhoseLossOrNormIsNoNumber) {
+  const auto read = [](absl::string_view fields) {
+    return Read(absl::StrCat(Report(1, 5000), " iteration 2/ 10 | elapsed time per iteration (ms): 5000.0 | ", fields,
+                             " | number of nan iterations: 0 |\n"));
+  };
+  for (const char* fields : {"lm loss: NAN", "lm loss: inf", "grad norm: nan", "lm loss: nan | grad norm: -inf"}) {
+    EXPECT_EQ(read(fields).nan_iterations, 1) << fields;
+  }
+  EXPECT_EQ(read("lm loss: 2.0E+00 | grad norm: 1.000").nan_iterations, 0);
+  EXPECT_TRUE(std::isnan(read("lm loss: NAN").last_loss));
 }
 
 TEST(RunLog, MergesFilesOfOneRun) {

@@ -15,7 +15,7 @@ constexpr absl::string_view kHead = "iteration";
 constexpr double kLongestStepMs = 6.048e8;  // a week
 constexpr size_t kLongestName = 64;
 
-enum class Field { kStep, kTflops, kTokens, kBatch, kConsumed, kSkipped, kNan, kLoss, kAllocated, kReserved };
+enum class Field { kStep, kTflops, kTokens, kBatch, kConsumed, kSkipped, kNan, kLoss, kNorm, kAllocated, kReserved };
 
 // How programs name what they print, in lower case; a value is multiplied by `scale`.
 struct Name {
@@ -42,6 +42,7 @@ constexpr Name kNames[] = {
     {"number of nan iterations", Field::kNan},
     {"lm loss", Field::kLoss},
     {"reduced_train_loss", Field::kLoss},
+    {"grad norm", Field::kNorm},
     {"max_memory_allocated", Field::kAllocated},
     {"max_memory_reserved", Field::kReserved},
 };
@@ -72,8 +73,12 @@ void Put(Field field, double value, StepLine* line) {
       line->nan = count();
       return;
     case Field::kLoss:
-      line->has_loss = std::isfinite(value);
-      line->loss = line->has_loss ? value : 0;
+      line->has_loss = true;
+      line->loss = value;
+      line->no_number |= !std::isfinite(value);
+      return;
+    case Field::kNorm:
+      line->no_number |= !std::isfinite(value);
       return;
     case Field::kAllocated:
       line->max_allocated_bytes = figure;

@@ -18,11 +18,12 @@ struct StepLine {
   double tflops = 0;   // 10^12 model FLOPs per second of one GPU, as the program counts them
   double tokens = 0;   // tokens per second of one GPU
   int64_t global_batch = 0;
-  int64_t consumed = 0;   // samples
-  int64_t skipped = 0;    // iterations since the report before whose update was skipped
-  int64_t nan = 0;        // the same with a loss that is no number
-  bool has_loss = false;  // a loss that is a number
-  double loss = 0;
+  int64_t consumed = 0;  // samples
+  int64_t skipped = 0;   // iterations since the report before whose update was skipped
+  int64_t nan = 0;       // the same with a loss that is no number
+  bool has_loss = false;
+  double loss = 0;         // may be no number
+  bool no_number = false;  // the loss or the gradient norm that it prints is infinite or no number
   double max_allocated_bytes = 0;
   double max_reserved_bytes = 0;
 };

@@ -212,7 +212,7 @@ std::string RunText(const Observation& o) {
   if (log.restarts > 0) parts.push_back(Count(log.restarts, "restart"));
   if (log.skipped_iterations > 0) parts.push_back(Count(log.skipped_iterations, "skipped iteration"));
   if (log.nan_iterations > 0)
-    parts.push_back(Count(log.nan_iterations, "iteration") + " with a loss that is no number");
+    parts.push_back(Count(log.nan_iterations, "iteration") + " whose loss or gradient norm is no number");
   if (log.has_loss) parts.push_back(absl::StrFormat("loss %.4g", log.last_loss));
   if (log.out_of_memory > 0) parts.push_back("ran out of memory");
   if (log.finished) parts.push_back("done");
