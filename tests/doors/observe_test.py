@@ -198,13 +198,13 @@ class Observe(unittest.TestCase):
     def test_a_report_holds_no_path_and_no_host(self):
         log = self.path("secret-host-17/run.log", run_text())
         out = self.observe(log, *MACHINE, "--report", "--model", "mixtral-8x7b", "--cluster", "test")
-        lines = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+        lines = [json.loads(line) for line in out.splitlines()]  # the page stands on standard error
         self.assertEqual([line["metric"] for line in lines], ["step_time_us"])
         self.assertEqual(lines[0]["quality"], "directional")
         self.assertEqual(lines[0]["layout"]["expert_model_parallel_size"], 8)
         self.assertNotIn("secret", json.dumps(lines))
         store = f"sqlite:{self.folder.name}/evidence.db"
-        done = subprocess.run([FLIGHTPLAN, "evidence", "import", "--evidence-store", store], input=json.dumps(lines[0]) + "\n",
+        done = subprocess.run([FLIGHTPLAN, "evidence", "import", "--evidence-store", store], input=out,
                               capture_output=True, text=True, timeout=60)
         if "without the server" not in done.stderr:
             self.assertEqual((done.returncode, done.stdout), (0, "1 added, 0 there already, 0 refused\n"), done.stderr)

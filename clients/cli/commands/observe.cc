@@ -71,7 +71,9 @@ CommandLine Describe(ObserveOptions* o) {
          ToReal(&o->idle_seconds, 0, kMostIdleSeconds)}}});
   command.groups.push_back(
       {"report",
-       {{"--report", "", "as measurements for the evidence store: to --server, else printed for `evidence import`",
+       {{"--report", "",
+         "as measurements for the evidence store: to --server, else printed for `evidence import`, the page on "
+         "standard error",
          ToSwitch(&o->report)},
         {"--model", "NAME", "of the report: the model's name in the catalogue",
          ToText(&o->reporting.model, {.list = kModelNames})},
@@ -197,11 +199,26 @@ std::string ReportLine(const v1::Measurement& measurement) {
   return absl::StrCat(line, "\n");
 }
 
+// Whether a store can know what a report is of.
+absl::Status CheckNames(const v1::Measurement& measurement, Backend& backend) {
+  v1::GetModelRequest model;
+  model.set_name(measurement.model());
+  v1::ModelSpec spec;
+  FLIGHTPLAN_RETURN_IF_ERROR(backend.GetModel(model, &spec));
+  v1::GetGpuRequest gpu;
+  gpu.set_name(measurement.gpu());
+  v1::GpuSystem system;
+  return backend.GetGpu(gpu, &system);
+}
+
 // Prints what is sent, then sends it.
 int Report(const CommandLine& command, const ObserveOptions& options, const Observation& o, const Compared& compared,
            Backend& backend, Context& context) {
   const auto measurements = MeasurementsOf(o, compared.request, options.reporting);
   if (!measurements.ok()) return Misuse(command, measurements.status().message(), context);
+  if (const absl::Status known = CheckNames(measurements->front(), backend); !known.ok()) {
+    return Failed(command, known, context);
+  }
   for (const v1::Measurement& m : *measurements) context.out += ReportLine(m);
   if (options.where.server.empty()) {
     context.err += "nothing was sent: the lines are for `flightplan evidence import`, or add --server\n";
@@ -254,7 +271,9 @@ int RunObserve(Arguments args, Context& context) {
     page.next = FindNextKnob(**backend, compared.request, o, &why);
     if (!page.next.has_value()) page.why_no_next = why;
   }
-  context.out += options.format == "json" ? RenderObserveJson(page) : RenderObservePage(page, context.terminal);
+  // A report's lines are read on by `evidence import`: the page is beside them.
+  (options.report ? context.err : context.out) +=
+      options.format == "json" ? RenderObserveJson(page) : RenderObservePage(page, context.terminal);
   if (options.report) return Report(command, options, o, compared, **backend, context);
   return has_launch && !o.MatchesLaunch() ? kExitFindings : kExitOk;
 }

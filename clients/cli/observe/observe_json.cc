@@ -39,6 +39,9 @@ class Writer {
   void Known(absl::string_view key, double value) {
     if (value != 0) Real(key, value);
   }
+  void KnownWhole(absl::string_view key, int64_t value) {
+    if (value != 0) Whole(key, value);
+  }
   void Real(absl::string_view key, double value) {
     if (!std::isfinite(value)) return;
     Key(key);
@@ -101,11 +104,11 @@ void WriteRun(const Observation& o, Writer* w) {
   w->Whole("reports", log.reports);
   w->Whole("repeated_reports", log.repeated);
   w->Whole("restarts", log.restarts);
-  w->Whole("last_iteration", log.last_iteration);
-  w->Whole("total_iterations", log.total_iterations);
-  w->Whole("global_batch_size", o.global_batch);
-  w->Whole("gpu_count", o.gpu_count);
-  w->Whole("seq_length", o.seq_length);
+  w->KnownWhole("last_iteration", log.last_iteration);
+  w->KnownWhole("total_iterations", log.total_iterations);
+  w->KnownWhole("global_batch_size", o.global_batch);
+  w->KnownWhole("gpu_count", o.gpu_count);
+  w->KnownWhole("seq_length", o.seq_length);
   w->Whole("skipped_iterations", log.skipped_iterations);
   w->Whole("nan_iterations", log.nan_iterations);
   w->Whole("out_of_memory_lines", log.out_of_memory);
