@@ -74,7 +74,7 @@ absl::Status Apply(const HfRow& row, HfReader& reader) {
   std::optional<Value> value;
   for (absl::string_view key : absl::StrSplit(row.keys, '|', absl::SkipEmpty())) {
     path = key;
-    if (reader.Find(key) == nullptr) continue;
+    if (!reader.Has(key)) continue;  // null is as good as absent to transformers
     FLIGHTPLAN_ASSIGN_OR_RETURN(value, reader.Get(key));
     break;
   }
@@ -105,6 +105,7 @@ absl::Status Run(const HfFamily& family, HfReader& reader) {
   for (HfDerivation derive : HfCommonDerivations()) FLIGHTPLAN_RETURN_IF_ERROR(derive(reader));
   for (const HfRow& row : family.rows) FLIGHTPLAN_RETURN_IF_ERROR(Apply(row, reader));
   for (HfDerivation derive : family.derivations) FLIGHTPLAN_RETURN_IF_ERROR(derive(reader));
+  FLIGHTPLAN_RETURN_IF_ERROR(hf::UncarriedWindow(reader));
   return FinishHfModel(reader);
 }
 

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -216,6 +217,33 @@ TEST(HfImport, AnActivationLeavesTheGateOfItsClass) {
     EXPECT_TRUE(model->gated_linear_unit) << name;
   }
   EXPECT_FALSE(ImportHfConfig(ReadFile("nemotron-h-56b"))->gated_linear_unit);
+}
+
+TEST(HfImport, NullIsAsGoodAsAbsent) {
+  const ModelSpec model = *ImportHfConfig(Llama(R"(, "num_key_value_heads": null)"));
+  EXPECT_EQ(model.num_query_groups, 8);
+  EXPECT_EQ(model.attention, "mha");
+}
+
+TEST(HfImport, SaysThatAWindowIsNotCarriedOver) {
+  constexpr struct {
+    absl::string_view fields, note;  // note empty: none
+  } kRows[] = {
+      {R"(, "use_sliding_window": true, "sliding_window": 512, "max_window_layers": 1)",
+       "the window of its 3 layers with sliding attention, 512 tokens, is not carried over"},
+      {R"(, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention", "sliding_attention",
+          "full_attention"])",
+       "of its 2 layers"},
+      {R"(, "use_sliding_window": false, "sliding_window": 512)", ""},
+      {R"(, "use_sliding_window": true, "sliding_window": 512, "max_window_layers": 4)", ""},
+      {R"(, "use_sliding_window": true, "sliding_window": null)", ""},
+  };
+  for (const auto& row : kRows) {
+    std::vector<std::string> notes;
+    ASSERT_TRUE(ImportHfConfig(Llama(row.fields), &notes).ok()) << row.fields;
+    ASSERT_EQ(notes.size(), row.note.empty() ? 0u : 1u) << row.fields;
+    EXPECT_TRUE(notes.empty() || absl::StrContains(notes[0], row.note)) << notes[0];
+  }
 }
 
 TEST(HfImport, RotaryScalingIsCarriedOrSaid) {

@@ -19,6 +19,7 @@ namespace {
 constexpr int64_t kMaxSize = int64_t{1} << 24;
 constexpr int64_t kMaxWindow = int64_t{1} << 40;
 constexpr int64_t kMaxHeads = 65536;
+constexpr int64_t kQwenFullLayers = 28;  // transformers' default of max_window_layers
 
 // Heads of the layers of one kind.
 struct Heads {
@@ -119,6 +120,25 @@ absl::Status SlidingWindow(HfReader& r) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t window, r.RequiredInt("sliding_window", 1, kMaxWindow));
   r.model().attention = "gqa+sliding";
   r.model().window_size = window;
+  return absl::OkStatus();
+}
+
+// A class whose layers are described with full attention, and a file that gives some of them a window: Qwen's by a
+// switch and the layers from max_window_layers on, newer ones by a list.
+absl::Status UncarriedWindow(HfReader& r) {
+  const ModelSpec& m = r.model();
+  if (m.window_size.has_value() || m.csa_window_size.has_value()) return absl::OkStatus();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const int64_t window, r.Int("sliding_window", 0, 0, kMaxWindow));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const bool used, r.Bool("use_sliding_window", false));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const int64_t from, r.Int("max_window_layers", kQwenFullLayers, 0, kMaxSize));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::vector<std::string> types, r.Texts("layer_types"));
+  int64_t layers = used && window > 0 ? std::max<int64_t>(0, m.num_layers - from) : 0;
+  if (!types.empty()) layers = std::count(types.begin(), types.end(), "sliding_attention");
+  if (layers == 0) return absl::OkStatus();
+  r.Note(absl::StrCat("the window of its ", layers, " layers with sliding attention", window > 0 ? ", " : "",
+                      window > 0 ? absl::StrCat(window, " tokens,") : "",
+                      " is not carried over: a model of this class has full attention in every layer here, so that "
+                      "attention is counted with more work than it has"));
   return absl::OkStatus();
 }
 

@@ -1,3 +1,4 @@
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
@@ -94,6 +95,9 @@ int RunModels(Arguments args, Context& context) {
   if (single) {
     absl::StatusOr<std::string> text = ReadInput(import, context);
     if (!text.ok()) return Misuse(command, text.status().message(), context);
+    if (absl::StripAsciiWhitespace(*text).empty()) {
+      return Misuse(command, absl::StrCat(import, " is empty; --import wants a config.json"), context);
+    }
     v1::ImportModelRequest request;
     request.set_hf_config_json(*std::move(text));
     status = (*backend)->ImportModel(request, &model);
