@@ -31,7 +31,8 @@ enum class AddResult {
 };
 struct AddOutcome {
   AddResult result = AddResult::kAdded;
-  int64_t revision = 0;  // that added the entry of this id, now or before
+  int64_t revision = 0;    // that added the entry of this id, now or before
+  bool taken_out = false;  // of kSame and kConflict: by Prune, since
 };
 
 // What lies between a revision and now.

@@ -144,6 +144,8 @@ TEST_P(EvidenceStoreTest, WhatIsPrunedLeavesLaterSnapshotsButNotThePast) {
   EXPECT_EQ(AsOf(1), "");
   EXPECT_NE(AsOf(5).find("the store has 1 to 4"), std::string::npos) << AsOf(5);
   EXPECT_EQ(Add(old).result, AddResult::kSame) << "a pruned id stays taken";
+  EXPECT_TRUE(Add(old).taken_out);
+  EXPECT_FALSE(Add(Record("new")).taken_out);
 
   const auto erased = store_->Erase({});
   ASSERT_TRUE(erased.ok()) << erased.status();

@@ -207,10 +207,12 @@ class PostgresEvidenceStore final : public EvidenceStore {
     for (const EvidenceRecord& record : records) {
       FLIGHTPLAN_ASSIGN_OR_RETURN(
           const PgResult found,
-          pg_->Query("SELECT digest, revision FROM flightplan_measurements WHERE id = $1", {PgText(record.id)}));
+          pg_->Query(
+              "SELECT digest, revision, coalesce(removed_revision, 0) FROM flightplan_measurements WHERE id = $1",
+              {PgText(record.id)}));
       if (found.rows() > 0) {
-        outcomes->push_back(
-            {found.Text(0, 0) == record.digest ? AddResult::kSame : AddResult::kConflict, found.Integer(0, 1)});
+        outcomes->push_back({found.Text(0, 0) == record.digest ? AddResult::kSame : AddResult::kConflict,
+                             found.Integer(0, 1), found.Integer(0, 2) != 0});
         continue;
       }
       ++revision;

@@ -279,7 +279,7 @@ class SqliteEvidenceStore final : public EvidenceStore {
   absl::Status AddAll(absl::Span<const EvidenceRecord> records, std::vector<AddOutcome>* outcomes) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(const State state, ReadState());
     int64_t revision = state.revision;
-    Statement find(db_, "SELECT digest, revision FROM measurements WHERE id = ?1");
+    Statement find(db_, "SELECT digest, revision, coalesce(removed_revision, 0) FROM measurements WHERE id = ?1");
     Statement insert(
         db_,
         "INSERT INTO measurements (id, revision, digest, gpu, model, metric, tenant, received_us, content) "
@@ -288,7 +288,8 @@ class SqliteEvidenceStore final : public EvidenceStore {
       find.Reset();
       const int found = find.Bind(record.id).Step();
       if (found == SQLITE_ROW) {
-        outcomes->push_back({find.Text(0) == record.digest ? AddResult::kSame : AddResult::kConflict, find.Integer(1)});
+        outcomes->push_back({find.Text(0) == record.digest ? AddResult::kSame : AddResult::kConflict, find.Integer(1),
+                             find.Integer(2) != 0});
         continue;
       }
       if (found != SQLITE_DONE) return Failed("look-up");

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
@@ -208,7 +209,7 @@ absl::Status Export(const std::vector<v1::Measurement>& measurements, Context& c
 }
 
 struct Imported {
-  int added = 0, same = 0;
+  int added = 0, same = 0, taken_out = 0;
   std::vector<std::string> refused;  // "line 7: why"
 };
 
@@ -249,7 +250,7 @@ Sink IntoStore(EvidenceStore* store, const Resolver* resolver) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(const std::vector<AddOutcome> outcomes, store->Add(records));
     for (size_t i = 0; i < outcomes.size(); ++i) {
       if (outcomes[i].result == AddResult::kAdded) ++result->added;
-      if (outcomes[i].result == AddResult::kSame) ++result->same;
+      if (outcomes[i].result == AddResult::kSame) ++(outcomes[i].taken_out ? result->taken_out : result->same);
       if (outcomes[i].result == AddResult::kConflict) {
         result->refused.push_back(
             absl::StrCat("line ", lines[i], ": ", records[i].id, " is there with another content"));
@@ -310,17 +311,19 @@ int RunImport(const CommandLine& command, const Options& options, const std::str
     if (!catalog.ok()) return Misuse(command, catalog.status().message(), context);
     const Resolver resolver(*catalog);
     const auto store = service::OpenEvidenceStore(options.store);
-    if (!store.ok()) return Failed(command, store.status(), context);
+    if (!store.ok()) return FailedStore(command, options.store, store.status(), context);
     status = Import(&in, IntoStore(store->get(), &resolver), &result);
   } else {
     status = Import(&in, IntoServer(remote), &result);
   }
   absl::StrAppend(&context.out, result.added, options.store.empty() ? " stored" : " added", ", ", result.same,
-                  " there already, ", result.refused.size(), " refused\n");
+                  " there already, ",
+                  result.taken_out > 0 ? absl::StrCat(result.taken_out, " taken out before and left so, ") : "",
+                  result.refused.size(), " refused\n");
   for (const std::string& why : result.refused) {
     absl::StrAppend(&context.err, "flightplan evidence: ", context.terminal.Shown(why), "\n");
   }
-  if (!status.ok()) return Failed(command, status, context);
+  if (!status.ok()) return FailedStore(command, options.store, status, context);
   return result.refused.empty() ? kExitOk : kExitFindings;
 }
 
@@ -342,10 +345,10 @@ int RunPrune(const CommandLine& command, Options options, Context& context) {
     return Misuse(command, "prune wants --older-than, --id, --gpu, --model, --tenant or --erase", context);
   }
   const auto store = service::OpenEvidenceStore(options.store, service::IfMissing::kRefuse);
-  if (!store.ok()) return Failed(command, store.status(), context);
+  if (!store.ok()) return FailedStore(command, options.store, store.status(), context);
   if (!options.gpu.empty() || !options.model.empty()) {
     const auto all = (*store)->ChangesSince(0);
-    if (!all.ok()) return Failed(command, all.status(), context);
+    if (!all.ok()) return FailedStore(command, options.store, all.status(), context);
     const absl::Status named = NameAsReported(all->records, &options);
     if (!named.ok()) return Misuse(command, named.message(), context);
     filter.gpu = options.gpu;
@@ -353,12 +356,12 @@ int RunPrune(const CommandLine& command, Options options, Context& context) {
   }
   if (any) {
     const auto pruned = (*store)->Prune(filter);
-    if (!pruned.ok()) return Failed(command, pruned.status(), context);
+    if (!pruned.ok()) return FailedStore(command, options.store, pruned.status(), context);
     absl::StrAppend(&context.out, *pruned, " taken out\n");
   }
   if (options.erase) {
     const auto erased = (*store)->Erase(filter);
-    if (!erased.ok()) return Failed(command, erased.status(), context);
+    if (!erased.ok()) return FailedStore(command, options.store, erased.status(), context);
     absl::StrAppend(&context.out, *erased, " erased\n");
   }
   return kExitOk;
@@ -376,6 +379,11 @@ std::string FlagNotTaken(absl::string_view action, const Options& options) {
 }
 
 }  // namespace
+
+int FailedStore(const CommandLine& command, absl::string_view location, const absl::Status& status, Context& context) {
+  const int exit = Failed(command, status, context);
+  return exit == kExitUnreachable && absl::StartsWith(location, "sqlite:") ? kExitMisuse : exit;
+}
 
 int RunEvidence(Arguments args, Context& context) {
   Options options;
@@ -404,7 +412,7 @@ int RunEvidence(Arguments args, Context& context) {
   if (action == "prune") return RunPrune(command, options, context);
   if (action != "list" && action != "export") return Misuse(command, "wants list, export, import or prune", context);
   const auto measurements = remote.has_value() ? remote->List(options) : ReadStore(options);
-  if (!measurements.ok()) return Failed(command, measurements.status(), context);
+  if (!measurements.ok()) return FailedStore(command, options.store, measurements.status(), context);
   if (action == "list") return List(*measurements, context);
   const absl::Status written = Export(*measurements, context);
   return written.ok() ? kExitOk : Failed(command, written, context);

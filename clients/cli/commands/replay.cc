@@ -166,7 +166,7 @@ int RunReplay(Arguments args, Context& context) {
   std::unique_ptr<EvidenceStore> store;
   if (!store_location.empty()) {
     auto opened = service::OpenEvidenceStore(store_location, service::IfMissing::kRefuse);
-    if (!opened.ok()) return Failed(command, opened.status(), context);
+    if (!opened.ok()) return FailedStore(command, store_location, opened.status(), context);
     store = *std::move(opened);
   }
   const std::string& path = parsed.positional[0];
