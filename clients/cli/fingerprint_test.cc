@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "clients/cli/command.h"
 #include "tests/support/temporary_folder.h"
 
@@ -87,6 +88,27 @@ TEST(Fingerprint, SurvivesFilesThatAreNotWhatTheySeem) {
   root.Write("/usr/local/cuda/version.json", "{\"cuda\":");
   root.Write("/opt/x/megatron/core/package_info.py", "MAJOR");
   EXPECT_TRUE(TakeFingerprint({root.path(), {}, {}}).facts.empty());
+}
+
+TEST(FingerprintCommand, RefusesFoldersThatAreNotThere) {
+  for (const char* flag : {"--root", "--site", "--checkout"}) {
+    Context context;
+    const std::vector<std::string> args = {"fingerprint", flag, "/no/such/folder"};
+    EXPECT_EQ(RunCommandLine(args, context), kExitMisuse) << flag;
+    EXPECT_TRUE(absl::StrContains(context.err, "cannot read /no/such/folder")) << context.err;
+  }
+}
+
+TEST(FingerprintCommand, LeavesOutOfItsJsonWhatItDoesNotKnow) {
+  Root root;
+  Fill(&root);
+  Context context;
+  const std::vector<std::string> args = {"fingerprint", "--format", "json", "--root", root.path()};
+  ASSERT_EQ(RunCommandLine(args, context), kExitOk);
+  for (const char* field : {"gpu_count", "view", "repair"}) {
+    EXPECT_FALSE(absl::StrContains(context.out, absl::StrCat("\"", field, "\""))) << context.out;
+  }
+  EXPECT_TRUE(absl::StrContains(context.out, "\"gpus_per_node_count\": 2")) << context.out;
 }
 
 TEST(FingerprintCommand, SpeaksInFlags) {

@@ -14,11 +14,11 @@ constexpr char kTypePrefix[] = "type.googleapis.com";
 
 }  // namespace
 
-std::string ToJson(const google::protobuf::Message& message) {
+std::string ToJson(const google::protobuf::Message& message, Zeros zeros) {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = true;
+  options.always_print_primitive_fields = zeros == Zeros::kWritten;
   const std::unique_ptr<google::protobuf::util::TypeResolver> types(
       google::protobuf::util::NewTypeResolverForDescriptorPool(kTypePrefix, message.GetDescriptor()->file()->pool()));
   std::string json;

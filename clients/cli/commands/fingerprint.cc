@@ -1,6 +1,11 @@
 #include "clients/cli/fingerprint.h"
 
+#include <filesystem>
 #include <map>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -128,6 +133,15 @@ int RunFingerprint(Arguments args, Context& context) {
           BackendFlags(&where)}};
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
+  std::vector<std::string> folders = {options.root};
+  for (const auto* named : {&options.sites, &options.checkouts}) {
+    folders.insert(folders.end(), named->begin(), named->end());
+  }
+  for (const std::string& folder : folders) {
+    std::error_code error;
+    const std::filesystem::directory_iterator readable(folder, error);
+    if (error) return Misuse(command, absl::StrCat("cannot read ", folder, ": ", error.message()), context);
+  }
   const Fingerprint print = TakeFingerprint(options);
   if (format == "text") {
     context.out += TableText(print, context.terminal);
@@ -142,7 +156,7 @@ int RunFingerprint(Arguments args, Context& context) {
     return Failed(command, status, context);
   }
   if (form.hardware().gpu().empty()) form.mutable_hardware()->clear_gpu();
-  context.out += format == "json" ? ToJson(form) : FlagsText(form);
+  context.out += format == "json" ? ToJson(form, Zeros::kLeftOut) : FlagsText(form);
   // Standard output is for a machine: what is missing is said beside it.
   for (const std::string& what : print.missing) absl::StrAppend(&context.err, "not found: ", what, "\n");
   return kExitOk;
