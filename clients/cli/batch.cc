@@ -53,10 +53,11 @@ absl::Status Walk(const std::string& folder, int depth, std::set<std::string>* p
   return absl::OkStatus();
 }
 
-absl::Status AddNamed(const std::string& named, std::set<std::string>* paths) {
+absl::Status AddNamed(const std::string& named, std::set<std::string>* paths, std::set<std::string>* files) {
   struct stat info {};
   if (stat(named.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return Walk(named, 0, paths);
   paths->insert(named);
+  files->insert(named);
   return paths->size() > kMaxBatchFiles ? TooMany() : absl::OkStatus();
 }
 
@@ -92,24 +93,27 @@ BatchTotals TotalsOf(const std::vector<BatchItem>& items) {
   return totals;
 }
 
-absl::StatusOr<std::vector<std::string>> BatchPaths(absl::Span<const std::string> named) {
+absl::StatusOr<BatchFiles> BatchPaths(absl::Span<const std::string> named) {
   std::set<std::string> paths;
+  BatchFiles files;
   for (const std::string& name : named) {
     absl::string_view list = name;
     if (!absl::ConsumePrefix(&list, "@")) {
-      // A line of a list may be of a file that is gone since; a word on the command line is a slip.
+      // A line of a list may be of a file that is gone since: the others are judged. A word here is a slip.
       struct stat info {};
       if (lstat(name.c_str(), &info) != 0) return absl::NotFoundError(absl::StrCat(name, ": no such file or folder"));
-      FLIGHTPLAN_RETURN_IF_ERROR(AddNamed(name, &paths));
+      FLIGHTPLAN_RETURN_IF_ERROR(AddNamed(name, &paths, &files.named));
       continue;
     }
     FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, ReadInput(std::string(list)));
     for (absl::string_view line : absl::StrSplit(text, '\n')) {
       line = absl::StripAsciiWhitespace(line);
-      if (!line.empty() && line[0] != '#') FLIGHTPLAN_RETURN_IF_ERROR(AddNamed(std::string(line), &paths));
+      if (!line.empty() && line[0] != '#')
+        FLIGHTPLAN_RETURN_IF_ERROR(AddNamed(std::string(line), &paths, &files.named));
     }
   }
-  return std::vector<std::string>(paths.begin(), paths.end());
+  files.paths.assign(paths.begin(), paths.end());
+  return files;
 }
 
 absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, absl::Span<const std::string> releases,
@@ -129,7 +133,8 @@ absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, absl::Span<const
         const doors::JobFacts job = doors::FactsOf(ReadSbatchLines(*text));
         question = doors::AskAboutScript(paths[i], *std::move(text), job, releases, *catalog, &request);
       } else {
-        question.skip = doors::Skip{std::string(text.status().message()), /*unread=*/true};
+        items->back().fault = std::string(text.status().message());
+        question.skip = doors::Skip{items->back().fault, /*unread=*/true};
       }
       if (question.skip.has_value()) {
         items->back().review = doors::NotAsked(*question.skip);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,13 @@ inline constexpr size_t kBatchChunk = 1000;  // files read before they are asked
 struct BatchItem {
   std::string path;
   doors::Review review;
+  std::string fault = {};  // why the file could not be read; empty: it was
+};
+
+// Sorted and without repetitions, so that the output does not depend on the file system.
+struct BatchFiles {
+  std::vector<std::string> paths;
+  std::set<std::string> named;  // of these, the files that the caller names; the others were found in folders
 };
 
 struct BatchTotals {
@@ -29,9 +37,8 @@ struct BatchTotals {
 BatchTotals TotalsOf(const std::vector<BatchItem>& items);
 
 // What is named: a script, a folder (its scripts and YAML files, at any depth, without hidden ones and without
-// following links to folders), "@FILE" or "@-" (one path a line). Sorted and without repetitions, so that the output
-// does not depend on the file system. Errors name the path.
-absl::StatusOr<std::vector<std::string>> BatchPaths(absl::Span<const std::string> named);
+// following links to folders), "@FILE" or "@-" (one path a line). Errors name the path.
+absl::StatusOr<BatchFiles> BatchPaths(absl::Span<const std::string> named);
 
 // Judges every file. `base`: target, machine, software and variables that hold for all; without a target each launch's
 // stack is recognised and its release taken from `releases`. A file that cannot be read or is no launch is "not

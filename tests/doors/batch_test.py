@@ -170,13 +170,26 @@ class Batch(unittest.TestCase):
         os.symlink(".", self.root / "loop")
         self.write("list.txt", "missing.sh\nempty.sh\n")
         started = time.monotonic()
-        rows = self.verdicts(".", "@list.txt")
+        rows = self.verdicts(".")  # what a folder holds may be anything
+        rows.update(self.verdicts(".", "@list.txt", code=2))
         self.assertLess(time.monotonic() - started, 30)
         self.assertFalse((self.root / "owned").exists())
         for name in ("./empty.sh", "./binary.sh", "./large.sh", "./bytes.sh", "./fifo.sh", "./zero.sh", "missing.sh"):
             self.assertEqual(rows[name]["verdict"], "not_judged", name)
         for name in ("./hostile.sh", "./deep.sh"):
             self.assertNotEqual(rows[name]["verdict"], "refused", rows[name])
+
+    def test_what_is_named_and_cannot_be_read_is_told(self):
+        self.write("a.sh", script(2))
+        self.write("bytes.sh", b"\xff\xfe torchrun x.py\n")
+        self.write("refused.sh", script(3, "torchrun --nnodes 1 --nproc-per-node 8"))
+        self.write("list.txt", "a.sh\nmissing.sh\n")
+        for names, told, code in ((["@list.txt"], "missing.sh: no such file", 2), (["a.sh", "bytes.sh"], "bytes.sh is no UTF-8 text", 2),
+                                  (["refused.sh", "@list.txt"], "missing.sh: no such file", 1)):
+            with self.subTest(names):
+                done = subprocess.run([FLIGHTPLAN, "validate", "--batch", *names], cwd=self.root, capture_output=True, timeout=60)
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+                self.assertIn(f"not judged: {told}", done.stderr.decode())
 
     def test_misuse(self):
         self.write("a.sh", script(2))

@@ -72,7 +72,8 @@ CommandLine Describe(ValidateOptions* o) {
         {"--all-versions", "",
          "by every release of the framework whose command line was read, and what changes between them",
          ToSwitch(&o->all_versions)},
-        {"--batch", "", "many: folders, scripts, @LIST of paths; the stack is told from each launch",
+        {"--batch", "",
+         "many: folders, scripts, @LIST of paths; the stack is told from each launch; a named file that cannot be read: 2",
          ToSwitch(&o->batch)},
         {"--release", "NAME@VERSION,...", "of a batch or job: the release of each stack; default: main",
          ToCommaList(&o->releases, KnownWords(TargetNames()))}}});
@@ -179,6 +180,19 @@ std::string ValidateReport(const std::string& input, const v1::ValidateConfigReq
                        .calls = {Recorded("ResolverService/ValidateConfig", request, response)}});
 }
 
+// A line for each file that could not be read. Returned: whether the caller names one of them, who would be refused
+// with it alone; what a folder holds may be anything.
+bool TellUnread(const std::vector<BatchItem>& items, const BatchFiles& files, Context& context) {
+  bool named = false;
+  for (const BatchItem& item : items) {
+    if (item.fault.empty()) continue;
+    named = named || files.named.contains(item.path);
+    const std::string what = absl::StrContains(item.fault, item.path) ? "" : absl::StrCat(item.path, ": ");
+    absl::StrAppend(&context.err, "not judged: ", context.terminal.Shown(absl::StrCat(what, item.fault)), "\n");
+  }
+  return named;
+}
+
 int Batch(const CommandLine& command, const ValidateOptions& options, const ParsedArguments& parsed,
           const v1::ValidateConfigRequest& base, Backend& backend, Context& context) {
   if (parsed.rest.has_value() || !options.stack.pins.empty() || options.all_versions || options.changes) {
@@ -187,16 +201,16 @@ int Batch(const CommandLine& command, const ValidateOptions& options, const Pars
   if (options.format == "json" || options.format == "html")
     return Misuse(command, "--format of a batch is table, jsonl or sarif", context);
   if (parsed.positional.empty()) return Misuse(command, "--batch wants folders, scripts or @LIST", context);
-  const absl::StatusOr<std::vector<std::string>> paths = BatchPaths(parsed.positional);
-  if (!paths.ok()) return Misuse(command, paths.status().message(), context);
+  const absl::StatusOr<BatchFiles> files = BatchPaths(parsed.positional);
+  if (!files.ok()) return Misuse(command, files.status().message(), context);
   const absl::StatusOr<std::string> unjudged = CheckWithoutFile(base, backend);
   if (!unjudged.ok()) return Failed(command, unjudged.status(), context);
   context.err += context.terminal.Shown(*unjudged);
   std::vector<BatchItem> items;
   {
-    BatchProgress progress(paths->size());
+    BatchProgress progress(files->paths.size());
     const absl::Status status = ReviewBatch(
-        base, options.releases, *paths, backend, [&progress](size_t done) { progress.Show(done); }, &items);
+        base, options.releases, files->paths, backend, [&progress](size_t done) { progress.Show(done); }, &items);
     if (!status.ok()) return Failed(command, status, context);
   }
   context.out += options.format == "jsonl" ? RenderBatchJsonLines(items)
@@ -204,7 +218,8 @@ int Batch(const CommandLine& command, const ValidateOptions& options, const Pars
                      ? RenderBatchSarif(items, service::kVersion,
                                         [&backend](const std::string& rule_id) { return RuleText(backend, rule_id); })
                      : RenderBatchTable(items, options.verbose, context.terminal);
-  return TotalsOf(items).refused > 0 ? kExitFindings : kExitOk;
+  const bool unread = TellUnread(items, *files, context);
+  return TotalsOf(items).refused > 0 ? kExitFindings : unread ? kExitMisuse : kExitOk;
 }
 
 int SlurmScript(const CommandLine& command, const ValidateOptions& options, const ParsedArguments& parsed,
