@@ -28,10 +28,23 @@ void Append(absl::string_view label, absl::string_view text, Context& context) {
   }
 }
 
+constexpr absl::string_view kFailsLater = "the stack accepts it; the run fails later";
+constexpr absl::string_view kWarns = "the stack accepts it; a warning, which fails no run by itself";
 constexpr Word<v1::VerdictKind> kVerdicts[] = {
     {"said by the stack's own configuration code", v1::VERDICT_KIND_ACCEPTED_BY_STACK},
-    {"the stack accepts it; the run fails later", v1::VERDICT_KIND_WILL_RUN},
+    {kFailsLater, v1::VERDICT_KIND_WILL_RUN},
     {"legal and runs; worth knowing", v1::VERDICT_KIND_ADVICE}};
+
+// The rules that look at a knob or a variable.
+void AppendRules(absl::string_view name, const v1::ListRulesResponse& rules, Context& context) {
+  std::vector<std::string> judges, writers;
+  for (const v1::RuleInfo& rule : rules.rules()) {
+    if (std::find(rule.reads().begin(), rule.reads().end(), name) == rule.reads().end()) continue;
+    (rule.kind() == "change" || rule.kind() == "decision" ? writers : judges).push_back(rule.id());
+  }
+  Append("judged by", absl::StrJoin(judges, ", "), context);
+  Append("changed by", absl::StrJoin(writers, ", "), context);
+}
 
 }  // namespace
 
@@ -40,7 +53,8 @@ void PrintRule(const v1::RuleInfo& rule, Context& context) {
   Append("kind", absl::StrCat(rule.kind(), rule.stage().empty() ? "" : absl::StrCat(", stage ", rule.stage())),
          context);
   Append(rule.kind() == "error" || rule.kind() == "warning" ? "needs" : "does", rule.text(), context);
-  Append("verdict", WordFor(kVerdicts, rule.verdict()), context);
+  const absl::string_view verdict = WordFor(kVerdicts, rule.verdict());
+  Append("verdict", verdict == kFailsLater && rule.kind() != "error" ? kWarns : verdict, context);
   Append("looks at", absl::StrJoin(rule.reads(), ", "), context);
   for (const v1::Fix& fix : rule.fixes()) Append("fix", FixText(fix, FlagSpelling({})), context);
   Append("Core", rule.core_releases(), context);
@@ -53,12 +67,13 @@ void PrintRule(const v1::RuleInfo& rule, Context& context) {
   Append("source", absl::StrCat(rule.source().text(), rule.source().field_report() ? " (field report)" : ""), context);
 }
 
+void PrintVariable(absl::string_view name, const v1::ListRulesResponse& rules, Context& context) {
+  absl::StrAppend(&context.out, context.terminal.Paint(context.terminal.Shown(name), Style::kBold), "\n\n");
+  Append("kind", "an environment variable of the launch", context);
+  AppendRules(name, rules, context);
+}
+
 void PrintKnob(const v1::KnobInfo& knob, const v1::ListRulesResponse& rules, Context& context) {
-  std::vector<std::string> judges, writers;
-  for (const v1::RuleInfo& rule : rules.rules()) {
-    if (std::find(rule.reads().begin(), rule.reads().end(), knob.name()) == rule.reads().end()) continue;
-    (rule.kind() == "change" || rule.kind() == "decision" ? writers : judges).push_back(rule.id());
-  }
   absl::StrAppend(&context.out, context.terminal.Paint(knob.name(), Style::kBold), "\n\n");
   Append("class", knob.knob_class() == "convergence" ? "convergence: never touched to gain speed" : knob.knob_class(),
          context);
@@ -75,8 +90,7 @@ void PrintKnob(const v1::KnobInfo& knob, const v1::ListRulesResponse& rules, Con
   Append("loongforge", knob.loongforge(), context);
   Append("note", knob.note(), context);
   Append("in a run", absl::StrJoin(LogTexts(knob.name()), "; "), context);
-  Append("judged by", absl::StrJoin(judges, ", "), context);
-  Append("changed by", absl::StrJoin(writers, ", "), context);
+  AppendRules(knob.name(), rules, context);
 }
 
 }  // namespace flightplan::cli

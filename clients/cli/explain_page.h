@@ -1,6 +1,7 @@
 // The pages of `flightplan explain`.
 #pragma once
 
+#include "absl/strings/string_view.h"
 #include "clients/cli/command.h"
 #include "flightplan/v1/catalog_service.pb.h"
 
@@ -9,5 +10,7 @@ namespace flightplan::cli {
 void PrintRule(const v1::RuleInfo& rule, Context& context);
 // `rules`: all of them; those that look at the knob are named.
 void PrintKnob(const v1::KnobInfo& knob, const v1::ListRulesResponse& rules, Context& context);
+// An environment variable and the rules that look at it.
+void PrintVariable(absl::string_view name, const v1::ListRulesResponse& rules, Context& context);
 
 }  // namespace flightplan::cli

@@ -28,5 +28,26 @@ TEST(Explain, KeepsItsOwnFlagsAndSaysWhatItDoesNotKnow) {
   EXPECT_TRUE(absl::StrContains(Page({"--format"}), "--format wants F"));
 }
 
+TEST(Explain, TakesAVariableThatRulesRead) {
+  const std::string page = Page({"CUDA_DEVICE_MAX_CONNECTIONS"});
+  EXPECT_TRUE(absl::StrContains(page, "mlm.cdmc-must-be-1")) << page;
+  EXPECT_EQ(Page({"CUDA_DEVICE_MAX_CONNECTIONS=1"}), page);
+  EXPECT_TRUE(absl::StrContains(Page({"CUDA_DEVICE_MAX_CONNECTIONS", "--format", "json"}), "\"mlm.cdmc-must-be-1\""));
+  EXPECT_TRUE(absl::StrContains(Page({"NO_SUCH_VARIABLE"}), "no knob is called"));
+}
+
+TEST(Explain, SaysOfAWarningThatItFailsNothing) {
+  EXPECT_TRUE(absl::StrContains(Page({"fit.memory-marginal"}), "a warning, which fails no run"));
+  EXPECT_TRUE(absl::StrContains(Page({"fit.static-memory"}), "the run fails later"));
+}
+
+TEST(Version, SpeaksJson) {
+  Context context;
+  ASSERT_EQ(RunCommandLine(std::vector<std::string>{"version", "--format", "json"}, context), kExitOk) << context.err;
+  for (const char* field : {"\"version\":", "\"catalog_revision\":", "\"megatron-lm\": ["}) {
+    EXPECT_TRUE(absl::StrContains(context.out, field)) << field << context.out;
+  }
+}
+
 }  // namespace
 }  // namespace flightplan::cli

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,6 +30,15 @@ std::vector<std::string> WithoutDashes(Arguments args, const CommandLine& comman
   return words;
 }
 
+// The rules that look at a name.
+v1::ListRulesResponse RulesAbout(absl::string_view name, const v1::ListRulesResponse& rules) {
+  v1::ListRulesResponse about;
+  for (const v1::RuleInfo& rule : rules.rules()) {
+    if (std::find(rule.reads().begin(), rule.reads().end(), name) != rule.reads().end()) *about.add_rules() = rule;
+  }
+  return about;
+}
+
 }  // namespace
 
 int RunExplain(Arguments args, Context& context) {
@@ -36,8 +46,10 @@ int RunExplain(Arguments args, Context& context) {
   BackendOptions where;
   const CommandLine command{
       .name = "explain",
-      .usage = "flightplan explain RULE|KNOB|SPELLING [--format table|json]",
-      .summary = "one rule (what, why, source, fix) or one knob (class, default, spellings, the rules that look at it)",
+      .usage = "flightplan explain RULE|KNOB|SPELLING|VARIABLE [--format table|json]",
+      .summary =
+          "one rule (what, why, source, fix), one knob (class, default, spellings, the rules that look at it), or the "
+          "rules that look at an environment variable",
       .example =
           "flightplan explain recompute.full-needs-method\nflightplan explain moe_token_dispatcher_type\nflightplan "
           "explain --norm-epsilon",
@@ -48,7 +60,8 @@ int RunExplain(Arguments args, Context& context) {
   ParsedArguments parsed;
   const std::vector<std::string> words = WithoutDashes(args, command);
   if (const auto exit = ParseOrExit(command, words, context, &parsed)) return *exit;
-  if (parsed.positional.empty()) return Misuse(command, "wants the id of a rule or the name of a knob", context);
+  if (parsed.positional.empty())
+    return Misuse(command, "wants the id of a rule, or the name of a knob or a variable", context);
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
 
@@ -71,6 +84,23 @@ int RunExplain(Arguments args, Context& context) {
   if (!absl::IsNotFound(no_rule)) return Failed(command, no_rule, context);
   v1::KnobInfo knob;
   absl::Status status = GetKnobByWord(parsed.positional[0], **backend, &knob);
+  v1::ListRulesResponse rules;
+  if (absl::IsNotFound(status)) {
+    const std::string name = parsed.positional[0].substr(0, parsed.positional[0].find('='));
+    if (const absl::Status all = ListAll(**backend, &Backend::ListRules, v1::ListRulesRequest(), &rules); !all.ok()) {
+      return Failed(command, all, context);
+    }
+    const v1::ListRulesResponse about = RulesAbout(name, rules);
+    if (about.rules_size() > 0) {
+      Answered(about, context);
+      if (format == "json") {
+        context.out += ToJson(about);
+      } else {
+        PrintVariable(name, rules, context);
+      }
+      return kExitOk;
+    }
+  }
   if (absl::IsNotFound(status)) {  // a word with a dot is rather a rule's id; both say what is nearest
     Failed(command, no_rule, context);
     return Failed(command, status, context);
@@ -80,7 +110,6 @@ int RunExplain(Arguments args, Context& context) {
     context.out += ToJson(knob);
     return kExitOk;
   }
-  v1::ListRulesResponse rules;
   if (status.ok()) status = ListAll(**backend, &Backend::ListRules, v1::ListRulesRequest(), &rules);
   if (!status.ok()) return Failed(command, status, context);
   PrintKnob(knob, rules, context);

@@ -3,7 +3,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
+#include "clients/cli/output.h"
 #include "clients/cli/table.h"
+#include "google/protobuf/struct.pb.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/stack.h"
@@ -23,17 +25,41 @@ std::string ReleasesText(const Stack& stack) {
   return text;
 }
 
+std::string VersionJson(const Catalog& catalog) {
+  google::protobuf::Struct page;
+  auto& fields = *page.mutable_fields();
+  fields["version"].set_string_value(service::kVersion);
+  fields["catalog_revision"].set_string_value(catalog.revision());
+  fields["models"].set_number_value(static_cast<double>(catalog.models().size()));
+  fields["gpus"].set_number_value(static_cast<double>(catalog.gpus().size()));
+  fields["knobs"].set_number_value(kKnobCount);
+  auto& stacks = *fields["stacks"].mutable_struct_value()->mutable_fields();
+  for (const Stack* stack : AllStacks()) {
+    if (!stack->by_name) continue;
+    auto* releases = stacks[std::string(stack->name)].mutable_list_value();
+    for (const int release : stack->releases) releases->add_values()->set_string_value(ReleaseText(release));
+  }
+  return ToJson(page);
+}
+
 }  // namespace
 
 int RunVersion(Arguments args, Context& context) {
-  const CommandLine command{.name = "version",
-                            .usage = "flightplan version",
-                            .summary = "this build and the framework releases it covers",
-                            .example = "flightplan version"};
+  std::string format = "table";
+  const CommandLine command{
+      .name = "version",
+      .usage = "flightplan version [--format table|json]",
+      .summary = "this build and the framework releases it covers",
+      .example = "flightplan version",
+      .groups = {{"print", {{"--format", "F", "table (default), json", ToChoice(&format, {"table", "json"})}}}}};
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
   const absl::StatusOr<Catalog> catalog = Catalog::Builtin();
   if (!catalog.ok()) return Failed(command, catalog.status(), context);
+  if (format == "json") {
+    context.out += VersionJson(*catalog);
+    return kExitOk;
+  }
   absl::StrAppend(&context.out, "flightplan ", service::kVersion, "\n",  //
                   "catalogue        ", catalog->revision().substr(0, 12), ", ", catalog->models().size(),
                   " models, ",  //
