@@ -147,6 +147,16 @@ TEST(InputForms, WhatTakesTooMuchWorkToReadIsNotJudged) {
   EXPECT_EQ(ViolatedFields(status), std::set<std::string>({"config"})) << status;
 }
 
+TEST(InputForms, ATextThatHoldsANulIsNotJudged) {
+  for (const char* framework : {"", "megatron-lm"}) {
+    const v1::ValidateConfigRequest request =
+        FileOf(framework, "run.sh", std::string("torchrun pretrain_gpt.py --num-layers 4 \0--hidden-size 64\n", 58));
+    v1::ValidateConfigResponse response;
+    const absl::Status status = TestResolver().ValidateConfig(request, &response);
+    EXPECT_EQ(ViolatedFields(status), std::set<std::string>({"file.text"})) << status;
+  }
+}
+
 TEST(InputForms, SaysOfAScriptWithoutALaunchOnlyThat) {
   const v1::ValidateConfigResponse response =
       Validated(FileOf("megatron-lm", "run.sh", "PP=8 VPP=4 bash sbatch_benchmarking.sh --mtp-num-layers 1\n"));

@@ -243,6 +243,10 @@ absl::StatusOr<std::string> ReadInput(const std::string& path) {
     const auto line = 1 + std::count(text.data(), text.data() + end, '\n');
     return absl::InvalidArgumentError(absl::StrCat(path, " is no UTF-8 text: line ", line, ", byte ", end));
   }
+  if (const size_t nul = text.find('\0'); nul != std::string::npos) {
+    const auto line = 1 + std::count(text.data(), text.data() + nul, '\n');
+    return absl::InvalidArgumentError(absl::StrCat(path, " is no text: line ", line, " holds a NUL, byte ", nul));
+  }
   return text;
 }
 

@@ -33,6 +33,10 @@ ConfigInput ReadConfigInput(const v1::ValidateConfigRequest& request, Violations
       input.form = ConfigInput::Form::kFile;
       input.file_name = request.file().name();
       input.text = request.file().text();
+      // A shell reads such a text to another end than a person: no finding about it would be true.
+      if (const size_t nul = input.text.find('\0'); nul != std::string::npos) {
+        violations->Add("file.text", absl::StrCat("holds a NUL, byte ", nul, "; a launch is text"));
+      }
       break;
     case v1::ValidateConfigRequest::kKnobs:
       input.form = ConfigInput::Form::kKnobs;

@@ -130,11 +130,16 @@ class CommandLines {
   std::string Of(const std::vector<std::string>& command, const std::vector<std::string>& args, const EnvVars& vars) {
     std::vector<std::string> words;
     for (const auto* list : {&command, &args}) {
-      for (const std::string& word : *list) words.push_back(ShellQuote(Expand(word, vars)));
+      for (const std::string& word : *list) {
+        const std::string expanded = Expand(word, vars);
+        holds_nul_ = holds_nul_ || absl::StrContains(expanded, '\0');
+        words.push_back(ShellQuote(expanded));
+      }
     }
     return words.empty() || too_long_ ? "" : absl::StrCat(absl::StrJoin(words, " "), "\n");
   }
   bool too_long() const { return too_long_; }
+  bool holds_nul() const { return holds_nul_; }  // which no program can be given
 
  private:
   // Kubernetes' own $(NAME) in command and args; $$(NAME) is an escape, an unknown name stays as it is.
@@ -163,6 +168,7 @@ class CommandLines {
 
   size_t room_ = kMaxLaunchBytes;
   bool too_long_ = false;
+  bool holds_nul_ = false;
 };
 
 bool MayLaunch(absl::string_view line) { return absl::StrContains(line, ".py"); }
@@ -320,6 +326,7 @@ class Reader {
       out_.skip =
           Skip{absl::StrCat("its command lines have more than ", kMaxLaunchBytes >> 10, " KiB"), /*unread=*/true};
     }
+    if (lines_.holds_nul()) out_.skip = Skip{"its command line holds a NUL", /*unread=*/true};
     if (labels_.size() == 1) out_.gpu_label = *labels_.begin();
     if (!MayLaunch(line_) && !out_.skip.has_value()) out_.skip = Skip{"no command in it runs a Python file"};
     if (!out_.skip.has_value()) out_.script = line_;
