@@ -342,4 +342,12 @@ TimelineView LayerDrawing::Take(TimelineZoom zoom, std::string title) && {
   return view;
 }
 
+int RankOfLayer(const StageLayout& stages, int64_t layer) {
+  for (size_t i = 0; i < stages.chunks.size(); ++i) {
+    layer -= stages.chunks[i].Layers();
+    if (layer < 0) return static_cast<int>(i % static_cast<size_t>(stages.pp));
+  }
+  return -1;
+}
+
 }  // namespace flightplan

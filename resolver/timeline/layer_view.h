@@ -81,4 +81,7 @@ class LayerDrawing {
   TimelineEvent dropped_;
 };
 
+// The pipeline rank that holds a layer; -1: none does.
+int RankOfLayer(const StageLayout& stages, int64_t layer);
+
 }  // namespace flightplan

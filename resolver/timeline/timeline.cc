@@ -277,15 +277,6 @@ TimelineView ViewSteady(const ModelShape& shape, const Candidate& plan, const St
                                               timeline.vpp > 1 ? " (microbatch.chunk)" : " (microbatch)"));
 }
 
-// The pipeline rank that holds a layer; -1: none does.
-int RankOfLayer(const StageLayout& stages, int64_t layer) {
-  for (size_t i = 0; i < stages.chunks.size(); ++i) {
-    layer -= stages.chunks[i].Layers();
-    if (layer < 0) return static_cast<int>(i % static_cast<size_t>(stages.pp));
-  }
-  return -1;
-}
-
 // The layer that is asked for; or of the rank's chunks the first of the kind that takes longest. -1: the rank has none.
 int64_t LayerOf(const ModelShape& shape, const StageLayout& stages, const StepDetail& detail, int rank, int64_t asked) {
   if (asked >= 0) return asked;

@@ -14,13 +14,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "clients/cli/measurements.h"
 #include "clients/cli/name_lists.h"
 #include "clients/cli/paging.h"
 #include "clients/cli/remote_channel.h"
-#include "clients/cli/table.h"
 #include "clients/cli/text.h"
 #include "flightplan/v1/evidence_service.grpc.pb.h"
 #include "google/protobuf/util/json_util.h"
@@ -165,49 +164,6 @@ class Remote {
   const std::unique_ptr<v1::EvidenceService::Stub> stub_;
 };
 
-std::string Shown(const v1::Measurement& m) {
-  if (m.metric() == "step_time_us") return absl::StrFormat("%.4g s", m.value() / 1e6);
-  if (m.metric() == "memory_high_water_bytes") return absl::StrFormat("%.4g GiB", m.value() / (1 << 30));
-  return absl::StrFormat("%s %+.1f %%", m.varied_knob(), 100 * m.value());
-}
-
-int List(const std::vector<v1::Measurement>& measurements, Context& context) {
-  Table table({{.right = true},
-               {.min_width = 8, .shrink = true},
-               {},
-               {.min_width = 8, .shrink = true},
-               {},
-               {.right = true},
-               {},
-               {}},
-              0);
-  std::vector<Cell> head;
-  for (const char* title : {"revision", "id", "value", "model", "gpu", "gpus", "quality", "trust"}) {
-    head.emplace_back(title, Style::kBold);
-  }
-  table.Row(head);
-  for (const v1::Measurement& m : measurements) {
-    table.Row({Cell(absl::StrCat(m.revision())), Cell(m.id()), Cell(Shown(m)), Cell(m.model()), Cell(m.gpu()),
-               Cell(absl::StrCat(m.gpu_count())), Cell(m.quality()), Cell(m.trust())});
-  }
-  context.out += table.Render(context.terminal);
-  return kExitOk;
-}
-
-// One JSON object a line, with the fields' own names.
-absl::Status Export(const std::vector<v1::Measurement>& measurements, Context& context) {
-  google::protobuf::util::JsonPrintOptions print;
-  print.preserve_proto_field_names = true;
-  for (const v1::Measurement& m : measurements) {
-    std::string line;
-    if (!google::protobuf::util::MessageToJsonString(m, &line, print).ok()) {
-      return absl::DataLossError(absl::StrCat("measurement ", m.id(), " cannot be written"));
-    }
-    absl::StrAppend(&context.out, line, "\n");
-  }
-  return absl::OkStatus();
-}
-
 struct Imported {
   int added = 0, same = 0, taken_out = 0;
   std::vector<std::string> refused;  // "line 7: why"
@@ -235,10 +191,10 @@ Sink IntoStore(EvidenceStore* store, const Resolver* resolver) {
     std::vector<int> lines;
     for (size_t i = 0; i < batch.size(); ++i) {
       const int line = first + static_cast<int>(i);
-      const auto record = service::RecordOfExport(batch[i], absl::Now(),
-                                                  [&](const v1::Measurement& message, std::optional<int64_t> now_us) {
-                                                    return resolver->ReadMeasurement(message, now_us);
-                                                  });
+      const auto record = service::RecordOfExport(
+          batch[i], absl::Now(), [&](const v1::Measurement& message, std::optional<int64_t> now_us) {
+            return resolver->ReadMeasurement(message, now_us);
+          });
       if (!record.ok()) {
         result->refused.push_back(absl::StrCat("line ", line, ": ", record.status().message()));
         continue;
@@ -413,8 +369,8 @@ int RunEvidence(Arguments args, Context& context) {
   if (action != "list" && action != "export") return Misuse(command, "wants list, export, import or prune", context);
   const auto measurements = remote.has_value() ? remote->List(options) : ReadStore(options);
   if (!measurements.ok()) return FailedStore(command, options.store, measurements.status(), context);
-  if (action == "list") return List(*measurements, context);
-  const absl::Status written = Export(*measurements, context);
+  if (action == "list") return ListMeasurements(*measurements, context);
+  const absl::Status written = ExportMeasurements(*measurements, context);
   return written.ok() ? kExitOk : Failed(command, written, context);
 }
 

@@ -73,7 +73,8 @@ CommandLine Describe(ValidateOptions* o) {
          "by every release of the framework whose command line was read, and what changes between them",
          ToSwitch(&o->all_versions)},
         {"--batch", "",
-         "many: folders, scripts, @LIST of paths; the stack is told from each launch; a named file that cannot be read: 2",
+         "many: folders, scripts, @LIST of paths; the stack is told from each launch; a named file that cannot be "
+         "read: 2",
          ToSwitch(&o->batch)},
         {"--release", "NAME@VERSION,...", "of a batch or job: the release of each stack; default: main",
          ToCommaList(&o->releases, KnownWords(TargetNames()))}}});
