@@ -38,17 +38,31 @@ constexpr Width kWidths[] = {
 int64_t RanksOf(F f, K ranks) {
   return std::max<int64_t>(1, f.num(f.set(ranks) ? ranks : K::tensor_model_parallel_size));
 }
-// Of a rank; 0 where the model has no such layer.
 using Fits = bool (*)(int64_t size, int64_t ranks);
 bool IsEven(int64_t size, int64_t ranks) { return Divisible(size, ranks); }
 constexpr int64_t kFp8Width = 16;
 bool IsFp8Width(int64_t size, int64_t ranks) { return !Divisible(size, ranks) || Divisible(size / ranks, kFp8Width); }
 
+// Dense layers at the ends of a model may stay in BF16.
+bool DenseStaysInBf16(F f) {
+  const Value& freq = f.value(K::moe_layer_freq);
+  if (!f.on(K::first_last_layers_bf16) || !freq.is_list()) return false;
+  const auto layers = static_cast<int64_t>(freq.list().size());
+  for (int64_t i = f.num(K::num_layers_at_start_in_bf16); i < layers - f.num(K::num_layers_at_end_in_bf16); ++i) {
+    if (i >= 0 && freq.list()[static_cast<size_t>(i)].integer() == 0) return false;
+  }
+  return true;
+}
+bool Runs(F f, const Width& width, Fits fits) {
+  const bool bf16 = fits == IsFp8Width && width.has == HasDenseMlp && DenseStaysInBf16(f);
+  return f.set(width.size) && width.has(f) && !bf16;
+}
+
 std::string Misfits(F f, Fits fits) {
   std::string text;
   for (const Width& width : kWidths) {
     const int64_t ranks = RanksOf(f, width.ranks);
-    if (f.fork() || !f.set(width.size) || !width.has(f) || fits(f.num(width.size), ranks)) continue;
+    if (f.fork() || !Runs(f, width, fits) || fits(f.num(width.size), ranks)) continue;
     absl::StrAppend(&text, text.empty() ? "" : ", ", Name(width.size), "=", f.num(width.size), " over ",
                     Name(width.ranks), "=", ranks);
   }
@@ -62,7 +76,7 @@ Patch FewerRanks(F f, Fits fits) {
     const int64_t now = RanksOf(f, ranks);
     int64_t by = now;
     const auto fit = [&](const Width& width) {
-      return width.ranks != ranks || !width.has(f) || !f.set(width.size) || fits(f.num(width.size), by);
+      return width.ranks != ranks || !Runs(f, width, fits) || fits(f.num(width.size), by);
     };
     while (by > 1 && !std::all_of(std::begin(kWidths), std::end(kWidths), fit)) by = LargestDivisorUpTo(now, by - 1);
     if (!std::all_of(std::begin(kWidths), std::end(kWidths), fit)) return {};
@@ -96,7 +110,8 @@ const Rule kRules[] = {
      .source = "NVIDIA Transformer Engine: transformer_engine/pytorch/utils.py, assert_dim_for_fp8_exec; "
                "common/gemm/cublaslt_gemm.cu",
      .reads = {K::fp8, K::hidden_size, K::ffn_hidden_size, K::moe_shared_expert_intermediate_size,
-               K::tensor_model_parallel_size, K::moe_ffn_hidden_size, K::expert_tensor_parallel_size},
+               K::tensor_model_parallel_size, K::moe_ffn_hidden_size, K::expert_tensor_parallel_size,
+               K::first_last_layers_bf16},
      .when = [](F f) { return UsesFp8(f) && (OddWholeWidth(f) || !Misfits(f, IsFp8Width).empty()); },
      .needs = "FP8 multiplies rows of a multiple of 16 numbers: hidden_size, and each rank's part of the feed-forward "
               "widths",

@@ -298,7 +298,8 @@ const Rule kRules[] = {
            // A run that goes on may be behind the sizes that it started with.
            const std::optional<int64_t> first = FirstBatch(f);
            const std::optional<int64_t> unit = Product({f.num(K::micro_batch_size), Replicas(f).value_or(0)});
-           return f.none(K::load) && first.has_value() && unit.has_value() && *unit > 0 && !Divisible(*first, *unit);
+           return f.none(K::load) && !f.on(K::skip_train) && first.has_value() && unit.has_value() && *unit > 0 &&
+                  !Divisible(*first, *unit);
          },
      .needs =
          "the batch size that a schedule starts with is a multiple of the micro batch times the data parallel size",

@@ -130,7 +130,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            return (f.on(K::dataloader_fast_cache_load) || f.on(K::dataloader_defer_npy_index_mmap)) &&
-                  f.none(K::data_cache_path);
+                  f.none(K::data_cache_path) && !f.is(K::dataloader_type, "external");
          },
      .needs = "loading indexes from their cache, or later, needs data_cache_path",
      .fixes = {{{K::dataloader_fast_cache_load, false}, {K::dataloader_defer_npy_index_mmap, false}}}},
