@@ -4,12 +4,20 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/lsp/vocabulary.h"
+#include "resolver/catalog/defaults.h"
+#include "resolver/normalize/knobs_message.h"
+#include "resolver/plan/config.h"
+#include "resolver/plan/environment.h"
+#include "resolver/plan/knob.h"
 
 namespace flightplan::cli {
 namespace {
@@ -42,7 +50,28 @@ std::map<std::string, Written> ValuesOf(const v1::ResolveConfigResponse& answer)
   return values;
 }
 
-std::vector<ValueDifference> CompareValues(const v1::ResolveConfigResponse& a, const v1::ResolveConfigResponse& b) {
+// What the answer's stack has where nothing is written.
+const Config& DefaultsOf(const v1::ResolveConfigResponse& answer) {
+  const std::vector<std::string> target = absl::StrSplit(answer.target(), ' ');
+  const Environment stack = StackEnvironment(target[0], target.size() > 1 ? target[1] : "");
+  bool mla = false;
+  for (const v1::ConfigEntry& entry : answer.config()) {
+    if (entry.name() == Name(Knob::multi_latent_attention)) mla = entry.value().bool_value();
+  }
+  return DefaultsFor(stack.target, stack.core_release, stack.bridge_release, mla);
+}
+
+bool IsDefault(const std::string& name, const std::string& text, const v1::ResolveConfigResponse& answer) {
+  const std::optional<Knob> knob = FindKnob(name);
+  const Config& defaults = DefaultsOf(answer);
+  if (!knob.has_value() || defaults.origin(*knob) == Origin::kAbsent) return false;
+  v1::KnobValue value;
+  ValueToMessage(defaults.Get(*knob), &value);
+  return ValueText(value) == text;
+}
+
+std::vector<ValueDifference> CompareValues(const v1::ResolveConfigResponse& a, const v1::ResolveConfigResponse& b,
+                                           std::vector<std::string>* written_once) {
   const std::map<std::string, Written> in_a = ValuesOf(a), in_b = ValuesOf(b);
   // Variables can only be compared where both sides have a launch.
   const bool variables = a.launches_size() > 0 && b.launches_size() > 0;
@@ -65,7 +94,13 @@ std::vector<ValueDifference> CompareValues(const v1::ResolveConfigResponse& a, c
   const auto take = [&](const std::string& name) {
     const auto it = differences.find(name);
     if (it == differences.end()) return;
-    if (it->second.a != it->second.b) left.push_back(std::move(it->second));
+    const ValueDifference& difference = it->second;
+    const bool in_both = in_a.contains(name) && in_b.contains(name);
+    if (!in_both && (in_a.contains(name) ? IsDefault(name, difference.a, b) : IsDefault(name, difference.b, a))) {
+      written_once->push_back(name);
+    } else if (difference.a != difference.b) {
+      left.push_back(std::move(it->second));
+    }
     differences.erase(it);
   };
   for (const v1::ConfigEntry& entry : a.config()) take(entry.name());
@@ -152,6 +187,14 @@ void CompareFindings(const Findings& a, const Findings& b, Comparison* compariso
 
 }  // namespace
 
+Side SideOf(std::string name, v1::ResolveConfigResponse answer) {
+  Side side;
+  side.name = std::move(name);
+  side.fit = answer.estimate().fit();
+  side.answer = std::move(answer);
+  return side;
+}
+
 Side SideOf(std::string name, const v1::ValidateConfigResponse& judged) {
   Side side;
   side.name = std::move(name);
@@ -167,6 +210,8 @@ Side SideOf(std::string name, const v1::ValidateConfigResponse& judged) {
   answer.set_digest(judged.digest());
   answer.set_catalog_revision(judged.catalog_revision());
   answer.set_target(judged.target());
+  side.completeness = judged.completeness();
+  side.fit = judged.memory().fit();
   side.not_said.assign(judged.not_judged().begin(), judged.not_judged().end());
   return side;
 }
@@ -181,7 +226,7 @@ const v1::StageMemory* FullestStage(const v1::Estimate& estimate) {
 
 Comparison Compare(const Side& a, const Side& b) {
   Comparison comparison;
-  comparison.values = CompareValues(a.answer, b.answer);
+  comparison.values = CompareValues(a.answer, b.answer, &comparison.written_once);
   CompareMemory(a.answer.estimate(), b.answer.estimate(), &comparison);
   CompareTime(a.answer.estimate(), b.answer.estimate(), &comparison);
   CompareFindings(a.answer.findings(), b.answer.findings(), &comparison);

@@ -15,7 +15,12 @@ struct Side {
   std::string name;                   // as the caller gave it
   v1::ResolveConfigResponse answer;   // of a config that was only judged: what judging it says
   std::vector<std::string> not_said;  // parts that are missing, and why
+  v1::Completeness completeness = v1::COMPLETENESS_UNSPECIFIED;  // of a config that was only judged
+  v1::FitVerdict fit = v1::FIT_VERDICT_UNSPECIFIED;
 };
+
+// An answer of resolve as a side.
+Side SideOf(std::string name, v1::ResolveConfigResponse answer);
 
 // A judged config as a side.
 Side SideOf(std::string name, const v1::ValidateConfigResponse& judged);
@@ -42,6 +47,8 @@ struct FindingDifference {
 
 struct Comparison {
   std::vector<ValueDifference> values;  // the caller's and the decided ones first, then what follows from them
+  // Knobs that one side alone writes, with the value that the other's stack has by default.
+  std::vector<std::string> written_once;
   // Of the fullest stage of each, which may not be the same one; largest change first, parts that agree left out.
   // Total 0: not known.
   std::vector<AmountDifference> memory;

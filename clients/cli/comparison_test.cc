@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "clients/cli/command.h"
@@ -18,10 +19,9 @@ namespace flightplan::cli {
 namespace {
 
 Side Answer(const char* name, const char* text) {
-  Side side;
-  side.name = name;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &side.answer));
-  return side;
+  v1::ResolveConfigResponse answer;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &answer));
+  return SideOf(name, std::move(answer));
 }
 
 Side Before() {
@@ -43,7 +43,7 @@ Side Before() {
     }
     config {
       name: "align_param_gather"
-      value { bool_value: true }
+      value { bool_value: false }
       origin: CONFIG_ORIGIN_UPSTREAM
       reason: "the stack"
     }
@@ -142,6 +142,28 @@ TEST(Compare, ShowsWhatTheCallerWroteAndTheStackReshaped) {
   const Comparison c = Compare(a, b);
   ASSERT_EQ(c.values.size(), 1u);
   EXPECT_FALSE(c.values[0].by_stack);
+}
+
+// What a person reads as a difference is another value, not that one side spells the default out.
+TEST(Compare, FoldsADefaultThatOneSideWrites) {
+  const Side a = Answer("a.json", R"pb(
+    target: "megatron-lm main"
+    config {
+      name: "overlap_p2p_comm"
+      value { bool_value: true }
+    }
+    config {
+      name: "micro_batch_size"
+      value { int_value: 2 }
+    })pb");
+  const Side b = Answer("b.json", R"pb(target: "megatron-lm main")pb");
+  const Comparison c = Compare(a, b), back = Compare(b, a);
+  ASSERT_EQ(c.values.size(), 1u);
+  EXPECT_EQ(c.values[0].name, "micro_batch_size");
+  EXPECT_EQ(c.written_once, (std::vector<std::string>{"overlap_p2p_comm"}));
+  EXPECT_EQ(back.written_once, c.written_once);
+  Terminal terminal;
+  EXPECT_TRUE(absl::StrContains(RenderDiffPage(a, b, c, false, terminal), "(and 1 of the same value"));
 }
 
 TEST(Compare, TakesTheFullestStageOfEach) {
@@ -283,6 +305,23 @@ TEST(Diff, JudgesALaunch) {
   Context context;
   RunArgs({"diff", a, b, "--gpus", "8"}, &context);
   EXPECT_TRUE(absl::StrContains(context.out, "num_layers")) << context.out << context.err;
+}
+
+// The verdict in validate's words, and its exit code.
+TEST(Diff, SaysWhatValidateSays) {
+  const TemporaryFolder folder;
+  const std::string empty = Save(folder, "empty.sh", "");
+  const std::string broken =
+      Save(folder, "broken.sh", "torchrun pretrain_gpt.py --num-layers 4 --hidden-size 1024 --no-such-flag 16\n");
+  Context nothing;
+  EXPECT_EQ(RunArgs({"diff", empty, empty}, &nothing), kExitOk) << nothing.err;
+  EXPECT_TRUE(absl::StrContains(nothing.out, "not judged")) << nothing.out;
+  EXPECT_FALSE(absl::StrContains(nothing.out, "will run")) << nothing.out;
+  for (const auto& [a, b] : {std::pair(broken, empty), std::pair(empty, broken)}) {
+    Context context;
+    EXPECT_EQ(RunArgs({"diff", a, b, "--gpus", "8"}, &context), kExitFindings) << context.err;
+    EXPECT_TRUE(absl::StrContains(context.out, "rejected by the stack")) << context.out;
+  }
 }
 
 TEST(Diff, RefusesWhatMakesNoSense) {

@@ -16,6 +16,7 @@
 #include "clients/cli/output.h"
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
+#include "clients/cli/validate_page.h"
 #include "clients/cli/words.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
@@ -43,13 +44,16 @@ std::string SignedPercent(double ratio) { return absl::StrCat(Sign(ratio), Perce
 
 std::string PartName(absl::string_view name) { return absl::StrReplaceAll(name, {{"_", " "}}); }
 
+Verdict VerdictFor(const Side& side) {
+  return VerdictOf(side.answer.accepted_by_stack(), side.answer.will_run(), side.completeness, side.fit);
+}
+
 std::string VerdictText(const Side& side) {
-  const v1::ResolveConfigResponse& answer = side.answer;
-  std::string text = !answer.accepted_by_stack() ? "rejected by the stack"
-                     : answer.will_run()         ? "will run"
-                                                 : "accepted, will fail later";
-  const absl::string_view fit = WordFor(kFits, answer.estimate().fit());
-  if (!fit.empty()) absl::StrAppend(&text, ", ", fit);
+  const Verdict verdict = VerdictFor(side);
+  std::string text(verdict.stack);
+  for (const absl::string_view more : {verdict.later, WordFor(kFits, side.fit)}) {
+    if (!more.empty()) absl::StrAppend(&text, ", ", more);
+  }
   return text;
 }
 
@@ -94,8 +98,9 @@ void Sentence(const std::string& text, const Terminal& terminal, std::string* ou
 std::string Head(const Side& a, const Side& b, const Comparison& comparison, const Terminal& terminal) {
   Table table({{}, {.min_width = 12, .shrink = true}, {}, {}}, 0);
   for (const auto& [letter, side] : {std::pair("A", &a), std::pair("B", &b)}) {
+    const Verdict verdict = VerdictFor(*side);
     table.Row({Cell(letter, Style::kBold), Cell(side->name), Cell(side->answer.target(), Style::kDim),
-               Cell(VerdictText(*side), side->answer.will_run() ? Style::kGreen : Style::kRed)});
+               Cell(VerdictText(*side), verdict.later.empty() ? verdict.stack_style : verdict.later_style)});
   }
   std::string out = absl::StrCat(table.Render(terminal), "\n");
   Sentence(TimeSentence(comparison), terminal, &out);
@@ -112,7 +117,16 @@ std::string Head(const Side& a, const Side& b, const Comparison& comparison, con
 }
 
 std::string ValuesTable(const Comparison& comparison, bool all, const Terminal& terminal) {
-  if (comparison.values.empty()) return "\nno knob differs\n";
+  const size_t once = comparison.written_once.size();
+  const std::string same =
+      once == 0 ? ""
+                : absl::StrCat("  ",
+                               terminal.Paint(absl::StrCat("(and ", once,
+                                                           " of the same value, written on one side and the default "
+                                                           "on the other)"),
+                                              Style::kDim),
+                               "\n");
+  if (comparison.values.empty()) return absl::StrCat("\nno knob differs\n", same);
   Table table({{.min_width = 16, .shrink = true},
                {.max_width = 28, .min_width = 8, .shrink = true},
                {.max_width = 28, .min_width = 8, .shrink = true},
@@ -139,7 +153,7 @@ std::string ValuesTable(const Comparison& comparison, bool all, const Terminal& 
         &out, "  ",
         terminal.Paint(absl::StrCat("(and ", hidden, " that the stack sets by itself: --verbose)"), Style::kDim), "\n");
   }
-  return out;
+  return out + same;
 }
 
 std::string AmountsTable(absl::string_view title, const std::vector<AmountDifference>& parts,
@@ -198,7 +212,8 @@ void PutSide(const Side& side, google::protobuf::Value* value) {
   fields["digest"].set_string_value(side.answer.digest());
   fields["accepted_by_stack"].set_bool_value(side.answer.accepted_by_stack());
   fields["will_run"].set_bool_value(side.answer.will_run());
-  fields["fit"].set_string_value(v1::FitVerdict_Name(side.answer.estimate().fit()));
+  fields["fit"].set_string_value(v1::FitVerdict_Name(side.fit));
+  fields["verdict"].set_string_value(VerdictText(side));
   auto* list = fields["not_said"].mutable_list_value();
   for (const std::string& part : side.not_said) list->add_values()->set_string_value(part);
 }
@@ -259,6 +274,8 @@ std::string DiffJson(const Side& a, const Side& b, const Comparison& comparison)
     PutText(difference.why_b, &row["why_b"]);
     row["by_stack"].set_bool_value(difference.by_stack);
   }
+  auto* once = fields["written_once"].mutable_list_value();
+  for (const std::string& name : comparison.written_once) once->add_values()->set_string_value(name);
   fields["memory"].set_null_value(google::protobuf::NULL_VALUE);
   if (comparison.memory_total.a > 0) {
     PutAmounts("bytes", comparison.memory_total, comparison.memory, &fields["memory"]);

@@ -37,28 +37,39 @@ Findings Without(absl::string_view rule_id, const Findings& findings) {
 
 }  // namespace
 
+Verdict VerdictOf(bool accepted, bool will_run, v1::Completeness completeness, v1::FitVerdict fit) {
+  if (!accepted) return {"rejected by the stack", Style::kRed};
+  const bool in_full = completeness == v1::COMPLETENESS_FULL || completeness == v1::COMPLETENESS_UNSPECIFIED;
+  Verdict verdict{"accepted by the stack", Style::kGreen};
+  if (!in_full) {
+    verdict = {completeness == v1::COMPLETENESS_NONE ? "not judged"
+                                                     : "not judged in full: nothing that it shows is refused"};
+    if (will_run) return verdict;
+  }
+  if (!will_run) {
+    verdict.later = "will fail later";
+    verdict.later_style = Style::kRed;
+  } else if (fit == v1::FIT_VERDICT_UNKNOWN) {
+    verdict.later = "will run if it fits: unknown";
+    verdict.later_style = Style::kYellow;
+  } else {
+    verdict.later = "will run";
+    verdict.later_style = Style::kGreen;
+  }
+  return verdict;
+}
+
 std::string RenderValidatePage(const std::string& input, const v1::ValidateConfigResponse& response, bool verbose,
                                const Terminal& terminal) {
-  const bool runs = response.will_run();
-  const bool accepted = response.accepted_by_stack();
-  // The two verdicts, kept apart: what the stack's own code says, and what happens after it.
-  const bool in_full =
-      response.completeness() == v1::COMPLETENESS_FULL || response.completeness() == v1::COMPLETENESS_UNSPECIFIED;
-  const std::string verdict = !accepted  ? terminal.Paint("rejected by the stack", Style::kRed)
-                              : !in_full ? std::string(response.completeness() == v1::COMPLETENESS_NONE
-                                                           ? "not judged"
-                                                           : "not judged in full: nothing that it shows is refused")
-                                         : terminal.Paint("accepted by the stack", Style::kGreen);
-  const bool unknown = response.memory().fit() == v1::FIT_VERDICT_UNKNOWN;
-  const std::string later = !accepted || (!in_full && runs) ? ""
-                            : !runs                         ? terminal.Paint("   will fail later", Style::kRed)
-                            : unknown ? terminal.Paint("   will run if it fits: unknown", Style::kYellow)
-                                      : terminal.Paint("   will run", Style::kGreen);
+  const Verdict verdict =
+      VerdictOf(response.accepted_by_stack(), response.will_run(), response.completeness(), response.memory().fit());
   const std::string rates = RecordedRates(response.findings());
   const Findings findings = Without(kRecordedProfile, response.findings());  // told beside the forecast
   std::string out =
       absl::StrCat(terminal.Paint(terminal.Shown(input), Style::kBold), "   ", terminal.Shown(response.target()), "   ",
-                   verdict, later, "   ", CountText(findings, response.effective_changes_size()), "\n");
+                   terminal.Paint(verdict.stack, verdict.stack_style), verdict.later.empty() ? "" : "   ",
+                   terminal.Paint(verdict.later, verdict.later_style), "   ",
+                   CountText(findings, response.effective_changes_size()), "\n");
   if (response.has_estimate()) {
     out += EstimateLines(response.estimate(), rates, terminal);
   } else if (response.has_memory() && response.completeness() != v1::COMPLETENESS_NONE) {

@@ -66,10 +66,9 @@ struct Reading {
 Reading Wrong(absl::string_view message) { return {absl::InvalidArgumentError(message), true}; }
 
 Reading Resolved(const std::string& name, const v1::ResolveConfigRequest& request, Backend& backend) {
-  Side side;
-  side.name = name;
-  if (absl::Status status = backend.ResolveConfig(request, &side.answer); !status.ok()) return {status};
-  return {std::move(side), false, request};
+  v1::ResolveConfigResponse answer;
+  if (absl::Status status = backend.ResolveConfig(request, &answer); !status.ok()) return {status};
+  return {SideOf(name, std::move(answer)), false, request};
 }
 
 // A launch, judged as it stands.
@@ -105,15 +104,11 @@ Reading ReadFile(const std::string& path, const DiffOptions& options, const Cont
     return Judged(path, *std::move(text), options, backend);
   }
   const std::string name = path == "-" ? "standard input" : path;
-  Side side;
-  side.name = name;
-  if (Parse(*text, &side.answer)) return {std::move(side)};
+  if (v1::ResolveConfigResponse answer; Parse(*text, &answer)) return {SideOf(name, std::move(answer))};
   if (v1::ValidateConfigResponse judged; Parse(*text, &judged)) return {SideOf(name, judged)};
   if (v1::PlanResult plans; Parse(*text, &plans)) {
     if (plans.plans_size() == 0) return Wrong(absl::StrCat(path, " is a search without a plan"));
-    side.answer = plans.plans(0);
-    side.name = absl::StrCat(name, " (first plan)");
-    return {std::move(side)};
+    return {SideOf(absl::StrCat(name, " (first plan)"), plans.plans(0))};
   }
   if (v1::ResolveConfigRequest request; Parse(*text, &request)) return Resolved(name, request, backend);
   return Wrong(
@@ -201,8 +196,8 @@ int RunDiff(Arguments args, Context& context) {
                  : options.format == "html"
                      ? DiffReport(sides, questions, comparison, args)
                      : RenderDiffPage(sides[0], sides[1], comparison, options.verbose, context.terminal);
-  // A fault of B is what a script asks about: A is what there was.
-  return HasError(sides[1].answer.findings()) ? kExitFindings : kExitOk;
+  const auto fails = [](const Side& side) { return HasError(side.answer.findings()); };
+  return fails(sides[0]) || fails(sides[1]) ? kExitFindings : kExitOk;
 }
 
 }  // namespace flightplan::cli
