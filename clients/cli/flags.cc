@@ -47,6 +47,7 @@ absl::Status WantsNumber(absl::string_view what, absl::string_view text) {
   return absl::InvalidArgumentError(absl::StrCat(Wants(what, text).message(), MeantInDigits(text)));
 }
 
+constexpr absl::string_view kEmpty = "is empty, as with a shell variable that is not set";
 constexpr int kTitleWidth = 10;
 constexpr int kFlagWidth = 27;
 
@@ -87,6 +88,7 @@ absl::StatusOr<ParsedArguments> ParseArguments(const CommandLine& command, absl:
       parsed.rest.emplace(args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
       break;
     }
+    if (arg.empty()) return absl::InvalidArgumentError(absl::StrCat("an argument ", kEmpty));
     if (arg.size() < 2 || arg[0] != '-') {  // "-" is standard input
       if (parsed.positional.size() >= command.max_positional) {
         return absl::InvalidArgumentError(absl::StrCat("unexpected argument ", Quoted(arg)));
@@ -104,6 +106,10 @@ absl::StatusOr<ParsedArguments> ParseArguments(const CommandLine& command, absl:
       if (i + 1 >= args.size())
         return Misplaced(flag->name, absl::InvalidArgumentError(absl::StrCat("wants ", flag->value_name)));
       value = args[++i];
+    }
+    // Taken for a flag that was not given, it would ask another question than the caller means.
+    if (value.empty() && !flag->value_name.empty() && !flag->set.takes_empty) {
+      return Misplaced(flag->name, absl::InvalidArgumentError(absl::StrCat(kEmpty, "; it wants ", flag->value_name)));
     }
     if (const absl::Status status = flag->set.take(value); !status.ok()) return Misplaced(flag->name, status);
   }

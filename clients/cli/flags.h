@@ -42,6 +42,7 @@ struct Flag {
     ValueType type = ValueType::kText;
     std::optional<double> least = std::nullopt;  // of kInteger and kReal
     std::optional<double> most = std::nullopt;   // of kReal
+    bool takes_empty = false;                    // an empty value means something
   };
 
   absl::string_view name;        // "--gpus"

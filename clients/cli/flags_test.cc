@@ -66,6 +66,10 @@ TEST(Flags, SayWhatWouldBeRight) {
       {{"--set", "moe_token_dispatcher_type"}, "--set wants KNOB=VALUE"},
       {{"--unset", "a=b"}, "--unset wants a knob's name alone"},
       {{"a", "b"}, "unexpected argument 'b'"},
+      {{"--gpu", ""}, "--gpu is empty, as with a shell variable that is not set; it wants NAME"},
+      {{"--profile="}, "--profile is empty"},
+      {{"--capability", ""}, "--capability is empty"},
+      {{""}, "an argument is empty"},
   };
   for (const Wrong& row : rows) {
     const Parsed parsed = ParseResolve(row.args);

@@ -167,6 +167,7 @@ absl::Status AddFlag(const std::string& property, const Flag& flag, const rapidj
     return absl::OkStatus();
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string text, ScalarText(property, flag.set.type, value));
+  if (text.empty() && !flag.set.takes_empty) return absl::OkStatus();  // models fill in every field of a form
   const std::vector<std::string> words = WordsOf(flag);
   if (flag.set.type == ValueType::kWord && std::find(words.begin(), words.end(), text) == words.end()) {
     return Wrong(property, absl::StrCat("wants one of ", absl::StrJoin(words, ", "), ", not ", Quoted(text)));
