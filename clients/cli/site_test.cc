@@ -113,6 +113,12 @@ TEST_F(SiteTest, TakesNoFolderThatHoldsSomething) {
   EXPECT_EQ(Run(folder_.File("new/below")), kExitOk) << context_.err;
 }
 
+TEST_F(SiteTest, LeavesNothingWhereNobodyAnswers) {
+  const std::vector<std::string> args = {"site", folder_.File("new"), "--server", "unix:/nowhere/there.sock"};
+  EXPECT_EQ(RunCommandLine(args, context_), kExitUnreachable) << context_.err;
+  EXPECT_FALSE(fs::exists(folder_.File("new")));
+}
+
 TEST(SiteFileName, IsOneThatEveryFileSystemTakes) {
   EXPECT_EQ(SiteFileName("moe-a2a.needs_x-1.5"), "moe-a2a.needs_x-1.5");
   EXPECT_EQ(SiteFileName("a/../b c~é"), "a~2f..~2fb~20c~7e~c3~a9");

@@ -14,14 +14,21 @@ namespace {
 namespace fs = std::filesystem;
 
 // A folder that holds something else is left as it is: pages of an older catalogue would stay in it unseen.
-absl::Status MakeRoom(const std::string& folder) {
+absl::Status CheckRoom(const std::string& folder) {
   std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return absl::DataLossError(absl::StrCat(folder, ": ", error.message()));
+  if (!fs::exists(folder, error)) return absl::OkStatus();
+  if (!fs::is_directory(folder, error)) return absl::DataLossError(absl::StrCat(folder, ": is no folder"));
   const bool empty = fs::is_empty(folder, error);
   if (error) return absl::DataLossError(absl::StrCat(folder, ": ", error.message()));
   if (!empty)
     return absl::InvalidArgumentError(absl::StrCat(folder, " is not empty; a site wants a new or an empty folder"));
+  return absl::OkStatus();
+}
+
+absl::Status MakeRoom(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return absl::DataLossError(absl::StrCat(folder, ": ", error.message()));
   for (const char* kind : {"rule", "knob", "model", "gpu"}) {
     fs::create_directory(fs::path(folder) / kind, error);
     if (error) return absl::DataLossError(absl::StrCat(folder, "/", kind, ": ", error.message()));
@@ -49,14 +56,18 @@ int RunSite(Arguments args, Context& context) {
   const std::string folder = parsed.positional[0];
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
-  const absl::Status room = MakeRoom(folder);
+  const absl::Status room = CheckRoom(folder);
   if (absl::IsInvalidArgument(room)) return Misuse(command, room.message(), context);
   if (!room.ok()) return NotWritten(command, room, context);
   absl::Status written;
+  bool made = false;  // with the first page: a server that does not answer leaves nothing
   SiteCount count;
   const absl::Status status = MakeSite(
       **backend,
       [&](const std::string& path, const std::string& text) {
+        if (!made) written = MakeRoom(folder);
+        made = true;
+        if (!written.ok()) return written;
         return written = WriteWholeFile((fs::path(folder) / path).string(), text);
       },
       &count);
