@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
@@ -95,6 +96,9 @@ int RunConvert(Arguments args, Context& context) {
     if (!text.ok()) return Misuse(command, text.status().message(), context);
     source.mutable_file()->set_name(parsed.positional[0]);
     source.mutable_file()->set_text(*std::move(text));
+  }
+  if (absl::StripAsciiWhitespace(source.file().text()).empty() && source.arguments().values().empty()) {
+    return Misuse(command, "nothing to convert: the launch is empty", context);
   }
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
