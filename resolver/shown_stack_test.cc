@@ -15,6 +15,7 @@
 namespace flightplan {
 namespace {
 
+using testing::DeepSeekOnH100;
 using testing::FileOf;
 using testing::TestResolver;
 using testing::Validated;
@@ -54,6 +55,21 @@ TEST(ShownStack, IsThatOfTheText) {
     EXPECT_EQ(shown.target(), absl::StrCat(row.framework, " main"));
     // The same question as with the name.
     EXPECT_EQ(shown.SerializeAsString(), Validated(FileOf(row.framework, row.name, row.text)).SerializeAsString());
+  }
+}
+
+TEST(ShownStack, IsTheOneThatALaunchWasWrittenFor) {
+  for (const char* framework : {"slime", "vime", "miles"}) {
+    v1::ResolveConfigRequest request = DeepSeekOnH100();
+    request.mutable_target()->set_framework(framework);
+    v1::ResolveConfigResponse answer;
+    ASSERT_TRUE(TestResolver().ResolveConfig(request, &answer).ok()) << framework;
+    ASSERT_GT(answer.launches_size(), 0) << framework;
+    // With the words that a launch needs to start, which resolve asks for.
+    std::string text = answer.launches(0).text();
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    absl::StrAppend(&text, " --hf-checkpoint /m --prompt-data /d --num-rollout 3 --rollout-batch-size 8\n");
+    EXPECT_EQ(Validated(FileOf("", "run.sh", text)).target(), absl::StrCat(framework, " main")) << text;
   }
 }
 

@@ -11,8 +11,10 @@
 
 namespace flightplan {
 
-// Of a command: `script` is the Python file it runs, `args` what follows it.
-std::optional<Target> RecogniseStack(absl::string_view script, absl::Span<const Argument> args);
+// Of a command: `script` is the Python file it runs, `args` what follows it. `text`: of the file that the command
+// stands in, of which a comment (kStackComment) may name a fork whose launches look like the stack's.
+std::optional<Target> RecogniseStack(absl::string_view script, absl::Span<const Argument> args,
+                                     absl::string_view text = {});
 
 // Of a YAML file: by text that only one stack's files have, as the classes in a dump of Megatron-Bridge's
 // ConfigContainer; else by its keys, if all of them are one stack's.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
@@ -26,6 +27,25 @@ TEST(RecogniseStack, OneOverrideMakesNoContainerOfACommandLine) {
             Target::kMegatronBridge);
   EXPECT_EQ(Recognised("train.py", "model.num_layers=4"), Target::kMegatronBridge);
   EXPECT_EQ(Recognised("pretrain_gpt.py", "model.num_layers=4"), Target::kMegatronBridge);
+}
+
+// A fork's launch may have slime's words alone: what resolve writes says whose it is.
+TEST(RecogniseStack, AForkIsNamedByAComment) {
+  const auto named = [](absl::string_view script, absl::string_view text) {
+    const std::vector<Argument> args = {{"--num-rollout", {}}, {"3", {}}, {"--colocate", {}}};
+    const std::optional<Target> stack = RecogniseStack(script, args, text);
+    return stack.has_value() ? StackOf(*stack).name : "";
+  };
+  EXPECT_EQ(named("train.py", ""), "slime");
+  EXPECT_EQ(named("train.py", "# flightplan: --target vime\npython3 train.py"), "vime");
+  EXPECT_EQ(named("train.py", "export A=1\n  # flightplan: --gpu h100-sxm --target=miles@main\npython3 train.py"),
+            "miles");
+  // Words within a line, a stack whose launches look otherwise, one that is not known, none.
+  for (const char* text : {"echo # flightplan: --target vime\n", "# flightplan: --target nemo-rl\n",
+                           "# flightplan: --target x\n", "# flightplan: --target", "# flightplan:"}) {
+    EXPECT_EQ(named("train.py", text), "slime") << text;
+  }
+  EXPECT_EQ(named("miles/train.py", "# flightplan: --target vime\n"), "miles");
 }
 
 TEST(RecogniseYaml, KnowsAFileThatIsMergedOverARecipeByItsKeys) {

@@ -73,7 +73,7 @@ ShownLaunch ReadShownLaunch(absl::string_view name, const std::string& text, con
   } else {
     launch.args = ArgumentsOfLines(text);
   }
-  shown.stack = stated.has_value() ? stated : RecogniseStack(launch.script, launch.args);
+  shown.stack = stated.has_value() ? stated : RecogniseStack(launch.script, launch.args, text);
   if (!shown.stack.has_value()) shown.nothing = {kNoStack};
   return shown;
 }

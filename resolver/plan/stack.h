@@ -67,8 +67,9 @@ struct Stack {
     int order = 0;  // those that tell more come first
     // `script`: the Python file that is run, in lower case. Null: it has no launches.
     bool (*launch)(absl::string_view script, absl::Span<const Argument> args) = nullptr;
-    absl::string_view yaml = {};  // text that stands in no YAML file but its own; empty: there is none
-    bool entry = false;           // what `launch` tells is the stack's own program, with no defaults but those it reads
+    absl::string_view yaml = {};        // text that stands in no YAML file but its own; empty: there is none
+    absl::string_view looks_like = {};  // a fork whose launches may show nothing but that stack's words
+    bool entry = false;  // what `launch` tells is the stack's own program, with no defaults but those it reads
   } marks = {};
 
   // What its releases are numbered by, and those that were read, oldest first; a stack without numbers has kMain alone.
@@ -79,6 +80,9 @@ struct Stack {
 
   absl::Span<const Phase> phases;  // of a launch, in order
 };
+
+// Begins a comment that says how a launch is to be judged: "# flightplan: --target vime", a line of its own.
+inline constexpr absl::string_view kStackComment = "# flightplan:";
 
 // Its programs are Megatron-LM's own, which take its words and no others.
 inline bool RunsMegatronLm(const Stack& stack) { return stack.command_line && !stack.fork && stack.own_source.empty(); }

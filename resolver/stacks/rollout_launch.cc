@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/base/integers.h"
 #include "resolver/base/saturating.h"
+#include "resolver/plan/stack.h"
 #include "resolver/stacks/megatron_lm/dialect.h"
 #include "resolver/stacks/required_inputs.h"
 #include "resolver/stacks/rollout_flags.h"
@@ -202,7 +203,11 @@ void RolloutReader::NoteWhatIsNotWeighed() {
 }
 
 Launch RenderRollout(const RenderInput& input) {
-  std::string program = "python3 train.py";
+  // Read by what tells a launch's stack: a fork's words are slime's.
+  const Stack& stack = StackOf(input.env);
+  std::string program =
+      absl::StrCat(stack.marks.looks_like.empty() ? "" : absl::StrCat(kStackComment, " --target ", stack.name, "\n"),
+                   "python3 train.py");
   if (const Nodes nodes = NodesOf(input.env); nodes.count > 0) {
     absl::StrAppend(&program, " --actor-num-nodes ", nodes.count, " --actor-num-gpus-per-node ", nodes.gpus,
                     " --colocate");

@@ -17,12 +17,12 @@
 #include "clients/cli/rpc/json_text.h"
 #include "clients/cli/versions_page.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan::cli {
 namespace {
 
 constexpr absl::string_view kSource = "flightplan";
-constexpr absl::string_view kComment = "# flightplan:";
 // Of every place that would have to be executed to be known: no fault, and a script of a site is full of them.
 constexpr absl::string_view kNotRead = "input.not-judged";
 constexpr size_t kCommentLines = 200;  // among the first of a file
@@ -57,10 +57,10 @@ std::optional<OwnFlags> FindOwnFlags(absl::string_view text) {
   for (size_t line = 0; line < kCommentLines && start < text.size(); ++line) {
     const size_t end = std::min(text.find('\n', start), text.size());
     const absl::string_view words = absl::StripAsciiWhitespace(text.substr(start, end - start));
-    if (absl::StartsWith(words, kComment)) {
+    if (absl::StartsWith(words, kStackComment)) {
       const size_t begin = static_cast<size_t>(words.data() - text.data());
       return OwnFlags{begin, begin + words.size(),
-                      absl::StrSplit(words.substr(kComment.size()), absl::ByAnyChar(" \t"), absl::SkipEmpty())};
+                      absl::StrSplit(words.substr(kStackComment.size()), absl::ByAnyChar(" \t"), absl::SkipEmpty())};
     }
     start = end + 1;
   }

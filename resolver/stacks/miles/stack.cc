@@ -51,7 +51,7 @@ const Stack kMilesStack = {
     .command_line = true,
     .adapters = true,
     .packs = true,
-    .marks = {.order = -1, .launch = IsLaunch},
+    .marks = {.order = -1, .launch = IsLaunch, .looks_like = "slime"},
     .releases = kReleases,
     .core_release = [](int) { return kPinnedCore; },
     .phases = kRolloutPhases,

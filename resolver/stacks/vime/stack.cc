@@ -37,7 +37,7 @@ const Stack kVimeStack = {
     .own_source = "vime:",
     .command_line = true,
     .packs = true,
-    .marks = {.order = -2, .launch = IsLaunch},
+    .marks = {.order = -2, .launch = IsLaunch, .looks_like = "slime"},
     .releases = kReleases,
     .core_release = [](int) { return kPinnedCore; },
     .phases = kRolloutPhases,
