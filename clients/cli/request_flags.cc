@@ -68,9 +68,8 @@ FlagGroup LayoutFlags(ResolveOptions* o) {
   for (const SizeFlag& row : kSizeFlags) {
     group.flags.push_back({row.flag, "N", "", SaysKnob(o, row.knob, ToInteger(&(o->*row.size)))});
   }
-  Flag& layout = group.flags.emplace_back(
-      Flag{"--pipeline-layout", "STR", "",
-           SaysKnob(o, Knob::pipeline_model_parallel_layout, ToText(&o->pipeline_layout))});
+  Flag& layout = group.flags.emplace_back(Flag{
+      "--pipeline-layout", "STR", "", SaysKnob(o, Knob::pipeline_model_parallel_layout, ToText(&o->pipeline_layout))});
   layout.set.takes_empty = true;  // none, behind the layout of a question
   return group;
 }
