@@ -9,9 +9,9 @@ source "$(dirname "$0")/evidence_lib.sh"
 start_postgres
 
 start() {
-  start_replica a "$url" --decision_log="file:$work/a.decisions"
+  start_replica a "$url" --decision_log="file:$work/a.decisions" --decision_log_text
   a=$server
-  start_replica b "$url" --decision_log="file:$work/b.decisions"
+  start_replica b "$url" --decision_log="file:$work/b.decisions" --decision_log_text
   b=$server
 }
 report() {  # ID VALUE: to replica a
