@@ -88,7 +88,7 @@ absl::Status ReadAdmission(const std::string& text) {
   if (question.skip.has_value()) return absl::OkStatus();
   v1::ValidateConfigResponse response;
   absl::Status status = TheResolver().ValidateConfig(request, &response);
-  if (status.ok()) doors::RenderAdmissionReview(admission, doors::ReviewOf(response), {});
+  if (status.ok()) doors::RenderAdmissionReview(admission, doors::ReviewOf(question, response), {});
   return status;
 }
 

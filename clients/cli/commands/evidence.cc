@@ -191,10 +191,10 @@ Sink IntoStore(EvidenceStore* store, const Resolver* resolver) {
     std::vector<int> lines;
     for (size_t i = 0; i < batch.size(); ++i) {
       const int line = first + static_cast<int>(i);
-      const auto record = service::RecordOfExport(
-          batch[i], absl::Now(), [&](const v1::Measurement& message, std::optional<int64_t> now_us) {
-            return resolver->ReadMeasurement(message, now_us);
-          });
+      const auto record = service::RecordOfExport(batch[i], absl::Now(),
+                                                  [&](const v1::Measurement& message, std::optional<int64_t> now_us) {
+                                                    return resolver->ReadMeasurement(message, now_us);
+                                                  });
       if (!record.ok()) {
         result->refused.push_back(absl::StrCat("line ", line, ": ", record.status().message()));
         continue;
