@@ -1,7 +1,6 @@
 // proto -> normalize -> derive -> decide -> estimate -> rules -> render -> answer
 #include "resolver/resolver.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,7 +22,6 @@
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/catalog/spellings.h"
-#include "resolver/derive/shape.h"
 #include "resolver/engine/engine.h"
 #include "resolver/evidence/profile_source.h"
 #include "resolver/explain/answer_message.h"
@@ -55,7 +53,6 @@
 #include "resolver/pipeline/forecast_run.h"
 #include "resolver/pipeline/known_shape.h"
 #include "resolver/pipeline/vet_fixes.h"
-#include "resolver/plan/model_fields.h"
 #include "resolver/plan/stack.h"
 
 namespace flightplan {
@@ -148,12 +145,6 @@ std::string ShownModel(const ModelSpec& model) {
   return CanonicalBytes(message);
 }
 
-// Whether the caller's words are about the model itself.
-bool PinsModel(const NormalizedIntent& intent) {
-  return std::any_of(intent.pins.begin(), intent.pins.end(),
-                     [](const auto& pin) { return FindModelField(Name(pin.first)) != nullptr; });
-}
-
 }  // namespace
 
 Resolver::Resolver(std::shared_ptr<const Catalog> catalog, std::shared_ptr<const ProfileSource> profiles)
@@ -230,8 +221,7 @@ ConfigAnswer Resolver::Answer(const v1::ResolveConfigRequest& request, const Evi
   SortForPeople(&plan->run.findings);
   AnswerOrigin origin{Digest(request, evidence), catalog_->revision(), evidence.revision()};
   const KnownModel* const known = Known(request, plan->intent);
-  std::optional<ModelSpec> changed;
-  if (full && PinsModel(plan->intent)) changed = ChangedModel(plan->intent.model, plan->run.config);
+  const std::optional<ModelSpec> changed = full ? PinnedModel(plan->intent, plan->run.config) : std::nullopt;
   const bool as_known = known != nullptr && !changed.has_value();
   const std::string other = as_known || !full ? "" : ShownModel(changed.has_value() ? *changed : plan->intent.model);
   return AnswerOf(*plan, std::move(origin), as_known ? known->shown : other);

@@ -115,11 +115,12 @@ class Memory(unittest.TestCase):
         self.assertNotIn("will run", told)
 
     def test_without_a_gpu_or_with_an_unknown_one_the_rules_are_judged(self):
-        for flags, told in (((), "no GPU is given"), (("--gpu", "h1000", "--gpus", "8"), "no GPU named 'h1000'")):
+        for flags, told, fit in (((), "no GPU is given", "say --gpu NAME"),
+                                 (("--gpu", "h1000", "--gpus", "8"), "no GPU named 'h1000'", "nearest known: h100")):
             page, _ = self.run_on("validate", SMALL, *flags)
             self.assertIn("accepted by the stack   will run if it fits: unknown", page)
             self.assertIn(f"hardware gates: {told}", page)
-            self.assertIn("say --gpu NAME", page)
+            self.assertIn(fit, page)
         self.run_on("validate", SMALL.replace("--bf16", "--bf16 --tensor-model-parallel-size 3"), "--gpu", "h1000", "--gpus",
                     "8", code=FINDINGS)
 
