@@ -12,7 +12,7 @@ namespace flightplan::cli {
 absl::Status GetKnobByWord(absl::string_view word, Backend& backend, v1::KnobInfo* knob) {
   v1::GetKnobRequest request;
   request.set_name(std::string(word));
-  const absl::Status status = backend.GetKnob(request, knob);
+  absl::Status status = backend.GetKnob(request, knob);
   if (!absl::IsNotFound(status)) return status;
   word = word.substr(0, word.find('='));
   absl::ConsumePrefix(&word, "--");

@@ -91,8 +91,8 @@ std::string FieldOfPin(const v1::ResolveConfigRequest& request, Knob knob) {
   return absl::StrCat("knobs.", Name(knob));
 }
 
-// A pin that says something else than the message of its own is a contradiction; None, which no such message can say,
-// goes over it.
+// A pin that says something else than the layout is a contradiction; None, which no such message can say, goes over it.
+// Over the workload any pin goes: a fix of the batch is applied as one.
 void CheckPinsAgree(const v1::ResolveConfigRequest& request, const NormalizedIntent& intent, Violations* violations) {
   const auto check = [&](Knob knob, const Value& said, absl::string_view where) {
     for (const auto& [pin, value] : intent.pins) {
@@ -109,11 +109,6 @@ void CheckPinsAgree(const v1::ResolveConfigRequest& request, const NormalizedInt
     check(Knob::pipeline_model_parallel_layout, Value(*layout.pipeline_model_parallel_layout), "layout");
   }
   if (layout.sequence_parallel.has_value()) check(Knob::sequence_parallel, Value(*layout.sequence_parallel), "layout");
-  check(Knob::seq_length, Value(intent.workload.seq_length), "workload");
-  check(Knob::global_batch_size, Value(intent.workload.global_batch_size), "workload");
-  if (intent.workload.train_iters.has_value()) {
-    check(Knob::train_iters, Value(*intent.workload.train_iters), "workload");
-  }
 }
 
 }  // namespace
