@@ -240,7 +240,7 @@ struct SharedSize {
 };
 
 const std::vector<SharedSize>& SharedSizes() {
-  static const auto* const sizes = [] {
+  static const auto* const kSizes = [] {
     auto* const all = new std::vector<SharedSize>;
     for (const ModelField& field : ModelFields()) {
       const bool size = std::holds_alternative<int64_t ModelSpec::*>(field.member) ||
@@ -253,7 +253,7 @@ const std::vector<SharedSize>& SharedSizes() {
     }
     return all;
   }();
-  return *sizes;
+  return *kSizes;
 }
 
 std::optional<int64_t> SizeOf(const ModelSpec& model, const ModelField& field) {

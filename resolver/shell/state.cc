@@ -44,7 +44,7 @@ ShellWords UnknownItems(const std::string& name, int offset) {
 
 // Each shell has them from its start, with values that only a run knows.
 const ShellWords* SetByEveryShell(absl::string_view name) {
-  static const auto* const variables = [] {
+  static const auto* const kVariables = [] {
     auto* const all = new absl::flat_hash_map<std::string, ShellWords>;
     for (const char* const each :
          {"BASHPID", "BASH_VERSION", "EPOCHREALTIME", "EPOCHSECONDS", "EUID", "HOSTNAME", "HOSTTYPE", "LINENO",
@@ -53,8 +53,8 @@ const ShellWords* SetByEveryShell(absl::string_view name) {
     }
     return all;
   }();
-  const auto it = variables->find(name);
-  return it == variables->end() ? nullptr : &it->second;
+  const auto it = kVariables->find(name);
+  return it == kVariables->end() ? nullptr : &it->second;
 }
 
 }  // namespace
