@@ -1,7 +1,7 @@
 // Which models have several kinds of layers.
 #pragma once
 
-#include "absl/strings/string_view.h"
+#include "absl/strings/match.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -15,8 +15,8 @@ inline bool HasPattern(const Facts& f) {
   return f.set(Knob::hybrid_layer_pattern) || f.set(Knob::hybrid_override_pattern);
 }
 inline bool PatternNames(const Facts& f, char kind) {
-  return f.text(Knob::hybrid_layer_pattern).find(kind) != absl::string_view::npos ||
-         f.text(Knob::hybrid_override_pattern).find(kind) != absl::string_view::npos;
+  return absl::StrContains(f.text(Knob::hybrid_layer_pattern), kind) ||
+         absl::StrContains(f.text(Knob::hybrid_override_pattern), kind);
 }
 
 }  // namespace flightplan
