@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "clients/cli/lsp/vocabulary.h"
+#include "flightplan/v1/catalog_service.pb.h"
 
 namespace flightplan::cli {
 

@@ -21,6 +21,7 @@
 #include "clients/cli/request.h"
 #include "clients/cli/stack_files.h"
 #include "clients/cli/text.h"
+#include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "resolver/base/status_macros.h"
