@@ -61,9 +61,8 @@ const Config& DefaultsOf(const v1::ResolveConfigResponse& answer) {
   return DefaultsFor(stack.target, stack.core_release, stack.bridge_release, mla);
 }
 
-bool IsDefault(const std::string& name, const std::string& text, const v1::ResolveConfigResponse& answer) {
+bool IsDefault(const std::string& name, const std::string& text, const Config& defaults) {
   const std::optional<Knob> knob = FindKnob(name);
-  const Config& defaults = DefaultsOf(answer);
   if (!knob.has_value() || defaults.origin(*knob) == Origin::kAbsent) return false;
   v1::KnobValue value;
   ValueToMessage(defaults.Get(*knob), &value);
@@ -73,6 +72,7 @@ bool IsDefault(const std::string& name, const std::string& text, const v1::Resol
 std::vector<ValueDifference> CompareValues(const v1::ResolveConfigResponse& a, const v1::ResolveConfigResponse& b,
                                            std::vector<std::string>* written_once) {
   const std::map<std::string, Written> in_a = ValuesOf(a), in_b = ValuesOf(b);
+  const Config &defaults_a = DefaultsOf(a), &defaults_b = DefaultsOf(b);
   // Variables can only be compared where both sides have a launch.
   const bool variables = a.launches_size() > 0 && b.launches_size() > 0;
   std::map<std::string, ValueDifference> differences;
@@ -96,7 +96,8 @@ std::vector<ValueDifference> CompareValues(const v1::ResolveConfigResponse& a, c
     if (it == differences.end()) return;
     const ValueDifference& difference = it->second;
     const bool in_both = in_a.contains(name) && in_b.contains(name);
-    if (!in_both && (in_a.contains(name) ? IsDefault(name, difference.a, b) : IsDefault(name, difference.b, a))) {
+    if (!in_both &&
+        (in_a.contains(name) ? IsDefault(name, difference.a, defaults_b) : IsDefault(name, difference.b, defaults_a))) {
       written_once->push_back(name);
     } else if (difference.a != difference.b) {
       left.push_back(std::move(it->second));

@@ -94,21 +94,21 @@ std::string FieldOfPin(const v1::ResolveConfigRequest& request, Knob knob) {
 // A pin that says something else than the layout is a contradiction; None, which no such message can say, goes over it.
 // Over the workload any pin goes: a fix of the batch is applied as one.
 void CheckPinsAgree(const v1::ResolveConfigRequest& request, const NormalizedIntent& intent, Violations* violations) {
-  const auto check = [&](Knob knob, const Value& said, absl::string_view where) {
+  const auto check = [&](Knob knob, const Value& said) {
     for (const auto& [pin, value] : intent.pins) {
       if (pin != knob || value.is_none() || value == said) continue;
       violations->Add(FieldOfPin(request, knob), absl::StrCat(Name(knob), " is ", value.ToText(), " here and ",
-                                                              said.ToText(), " in ", where, ": keep one of them"));
+                                                              said.ToText(), " in layout: keep one of them"));
     }
   };
   const LayoutWish& layout = intent.layout;
   for (const SizeWish& size : kSizeWishes) {
-    if (const auto& wish = layout.*size.wish; wish.has_value()) check(size.knob, Value(*wish), "layout");
+    if (const auto& wish = layout.*size.wish; wish.has_value()) check(size.knob, Value(*wish));
   }
   if (layout.pipeline_model_parallel_layout.has_value()) {
-    check(Knob::pipeline_model_parallel_layout, Value(*layout.pipeline_model_parallel_layout), "layout");
+    check(Knob::pipeline_model_parallel_layout, Value(*layout.pipeline_model_parallel_layout));
   }
-  if (layout.sequence_parallel.has_value()) check(Knob::sequence_parallel, Value(*layout.sequence_parallel), "layout");
+  if (layout.sequence_parallel.has_value()) check(Knob::sequence_parallel, Value(*layout.sequence_parallel));
 }
 
 }  // namespace

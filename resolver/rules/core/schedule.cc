@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/base/integers.h"
 #include "resolver/derive/batch.h"
+#include "resolver/rules/core/fix_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -27,12 +28,11 @@ std::vector<Patch> GroupInRange(F f) {
   Patch off = {Assign(K::virtual_pipeline_model_parallel_size, Value()),
                Assign(K::num_virtual_stages_per_pipeline_rank, Value()),
                Assign(K::num_layers_per_virtual_pipeline_stage, Value()),
-               Assign(K::microbatch_group_size_per_vp_stage, Value()),
-               Assign(K::pipeline_model_parallel_layout, Value())};
-  if (f.set(K::pipeline_model_parallel_layout)) {  // without it every rank holds as many layers as the next
-    const int64_t pp = NextSmallerFit(f.num(K::num_layers), 1, Pp(f) + 1).value_or(1);
-    if (pp != Pp(f)) off.push_back(Assign(K::pipeline_model_parallel_size, pp));
-  }
+               Assign(K::microbatch_group_size_per_vp_stage, Value())};
+  const Patch even = f.set(K::pipeline_model_parallel_layout)
+                         ? EvenRanks(f)
+                         : Patch{Assign(K::pipeline_model_parallel_layout, Value())};
+  off.insert(off.end(), even.begin(), even.end());
   if (count.has_value() && *count >= Pp(f) && FloorMod(*count, Pp(f)) == 0) {
     return {{Assign(K::microbatch_group_size_per_vp_stage, Pp(f))}, off};
   }
