@@ -232,6 +232,24 @@ TEST(RequestBounds, APinThatContradictsTheLayoutIsRefused) {
             (std::set<std::string>{"pinned_knobs[2]", "knobs.pipeline_model_parallel_size"}));
 }
 
+TEST(RequestBounds, APinnedLengthAndBatchAreTheWorkload) {
+  v1::ResolveConfigRequest pinned = DeepSeekOnH100();
+  v1::ResolveConfigRequest said = pinned;
+  said.mutable_workload()->set_seq_length(8192);
+  said.mutable_workload()->set_global_batch_size(1024);
+  Pin("seq_length", 8192, &pinned);
+  Pin("global_batch_size", 1024, &pinned);
+  v1::ResolveConfigResponse by_pin, by_workload;
+  ASSERT_TRUE(TestResolver().ResolveConfig(pinned, &by_pin).ok());
+  ASSERT_TRUE(TestResolver().ResolveConfig(said, &by_workload).ok());
+  EXPECT_EQ(by_pin.estimate().DebugString(), by_workload.estimate().DebugString());
+  EXPECT_EQ(by_pin.layout().DebugString(), by_workload.layout().DebugString());
+
+  pinned.clear_pinned_knobs();
+  Pin("seq_length", 0, &pinned);
+  EXPECT_EQ(ViolatedFields(TestResolver().ResolveConfig(pinned, &by_pin)), (std::set<std::string>{"pinned_knobs[0]"}));
+}
+
 TEST(RequestBounds, AWordOnWhatIsNotAskedForIsRefused) {
   v1::ValidateConfigRequest request = testing::WordsOf("megatron-lm", "--num-layers 2");
   v1::ValidateConfigResponse response;

@@ -170,9 +170,6 @@ void Pin(const std::string& knob, const v1::KnobValue& value, v1::ResolveConfigR
   v1::Layout& layout = *question->mutable_layout();
   const auto* const size = v1::Layout::descriptor()->FindFieldByName(knob);
   if (size != nullptr) layout.GetReflection()->ClearField(&layout, size);
-  if (knob == Name(Knob::seq_length)) question->mutable_workload()->set_seq_length(value.int_value());
-  if (knob == Name(Knob::global_batch_size)) question->mutable_workload()->set_global_batch_size(value.int_value());
-  if (knob == Name(Knob::train_iters)) question->mutable_workload()->clear_train_iters();
 }
 
 // The question that the run answered. A size that a run does not state is the stack's default, 1.

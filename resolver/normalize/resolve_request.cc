@@ -92,7 +92,7 @@ std::string FieldOfPin(const v1::ResolveConfigRequest& request, Knob knob) {
 }
 
 // A pin that says something else than the layout is a contradiction; None, which no such message can say, goes over it.
-// Over the workload any pin goes: a fix of the batch is applied as one.
+// Over the workload any pin goes, as TakePins has it: a fix of the batch is applied as one.
 void CheckPinsAgree(const v1::ResolveConfigRequest& request, const NormalizedIntent& intent, Violations* violations) {
   const auto check = [&](Knob knob, const Value& said) {
     for (const auto& [pin, value] : intent.pins) {
@@ -109,6 +109,21 @@ void CheckPinsAgree(const v1::ResolveConfigRequest& request, const NormalizedInt
     check(Knob::pipeline_model_parallel_layout, Value(*layout.pipeline_model_parallel_layout));
   }
   if (layout.sequence_parallel.has_value()) check(Knob::sequence_parallel, Value(*layout.sequence_parallel));
+}
+
+// What is decided, searched and forecast is the workload that the configuration has.
+void TakePins(const v1::ResolveConfigRequest& request, const NormalizedIntent& intent, Workload* workload,
+              Violations* violations) {
+  const auto take = [&](Knob knob, int64_t max, int64_t* size) {
+    for (const auto& [pin, value] : intent.pins) {
+      if (pin != knob || !value.is_int()) continue;
+      *size = value.integer();
+      if (*size >= 1 && *size <= max) continue;
+      violations->Add(FieldOfPin(request, knob), absl::StrCat(Name(knob), " must be 1..", max, ", not ", *size));
+    }
+  };
+  take(Knob::seq_length, kMaxSeqLength, &workload->seq_length);
+  take(Knob::global_batch_size, kMaxBatchSize, &workload->global_batch_size);
 }
 
 }  // namespace
@@ -135,6 +150,7 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   CheckModelPins(intent.pins, "pinned_knobs", &violations);
   CheckPinsAgree(request, intent, &violations);
   LeaveToPins(intent.pins, &intent.layout);
+  TakePins(request, intent, &intent.workload, &violations);
   CheckStages(intent.layout, &violations);
   ReadVariables(request.env(), &intent.env, &violations);
   if (request.has_profile()) intent.profile = MeasuredProfileFromMessage(request.profile(), intent.gpu, &violations);

@@ -2,6 +2,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -16,6 +17,7 @@
 #include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "flightplan/v1/timeline.pb.h"
+#include "resolver/plan/knob.h"
 #include "resolver/render/launch.h"
 
 namespace flightplan::cli {
@@ -143,10 +145,14 @@ std::string TakenFromImage(v1::ResolveConfigResponse* response) {
 std::vector<std::string> Assumed(const ResolveOptions& options, const v1::ResolveConfigRequest& request,
                                  v1::ResolveConfigResponse* response) {
   std::vector<std::string> assumed;
-  if (!options.seq.has_value()) {
+  const auto pinned = [&](Knob knob) {
+    return absl::c_any_of(request.pinned_knobs(),
+                          [knob](const v1::KnobSetting& pin) { return FindKnob(pin.name()) == knob; });
+  };
+  if (!options.seq.has_value() && !pinned(Knob::seq_length)) {
     assumed.push_back(absl::StrCat("sequence ", WithThousands(request.workload().seq_length()), " (--seq)"));
   }
-  if (!options.gbs.has_value()) {
+  if (!options.gbs.has_value() && !pinned(Knob::global_batch_size)) {
     assumed.push_back(absl::StrCat("global batch ", WithThousands(request.workload().global_batch_size()), " (--gbs)"));
   }
   if (options.precision.empty()) assumed.push_back("bf16 (--precision)");

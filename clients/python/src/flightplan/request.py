@@ -34,11 +34,6 @@ _FILE_NAME = re.compile(r"[\w./~@+][\w./~@+-]*")
 _VERSIONS = ("te", "torch", "cuda", "nccl", "driver", "cudnn")
 
 
-def _count(knobs: Mapping[str, Value], name: str, otherwise: int) -> int:
-    value = knobs.get(name)
-    return value if isinstance(value, int) else otherwise
-
-
 def resolve_request(
     model: Model,
     gpu: str,
@@ -65,11 +60,10 @@ def resolve_request(
     dialects: Sequence[str] = (),
 ) -> resolver_service_pb2.ResolveConfigRequest:
     """The question behind `resolve` and `plan_layouts`, whose documentation has the arguments."""
-    pinned = knobs or {}
     if seq_length is None:
-        seq_length = _count(pinned, "seq_length", DEFAULT_SEQ_LENGTH)
+        seq_length = DEFAULT_SEQ_LENGTH
     if global_batch_size is None:
-        global_batch_size = _count(pinned, "global_batch_size", DEFAULT_SAMPLES_PER_GPU * max(1, gpus))
+        global_batch_size = DEFAULT_SAMPLES_PER_GPU * max(1, gpus)
     request = resolver_service_pb2.ResolveConfigRequest(
         model=_model(model),
         hardware=hardware_pb2.Hardware(gpu=gpu, gpu_count=gpus),
@@ -95,7 +89,7 @@ def resolve_request(
         env=env,
         dialects=dialects,
     )
-    for name, value in pinned.items():
+    for name, value in (knobs or {}).items():
         request.pinned_knobs.add(name=name).value.CopyFrom(to_message(value))
     return request
 
