@@ -16,6 +16,8 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/resolver.h"
+#include "tests/support/answers.h"
+#include "tests/support/requests.h"
 
 namespace flightplan {
 namespace {
@@ -89,6 +91,19 @@ TEST(LibraryRecipes, NoneIsRefusedWithoutAReason) {
   EXPECT_GE(sized, 140);
   EXPECT_EQ(refused, Refused());
   std::printf("%d recipes judged, %d with memory\n", judged, sized);
+}
+
+TEST(LibraryRecipes, APrecisionThatTheCallerNamesIsHeldAgainstTheGpu) {
+  v1::ValidateConfigRequest request;
+  request.mutable_target()->set_framework("megatron-bridge");
+  request.set_input_format("bridge-recipe");
+  for (const char* word : {"--recipe", "qwen3_30b_a3b_pretrain_config", "mixed_precision=bf16_with_mxfp8_mixed"}) {
+    request.mutable_arguments()->add_values(word);
+  }
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_hardware()->set_gpu_count(16);
+  const v1::ValidateConfigResponse response = testing::Validated(request);
+  EXPECT_EQ(testing::Errors(response.findings()), std::set<std::string>{"gpu-gate.mxfp8-needs-blackwell"});
 }
 
 // The answer's values, by knob.

@@ -14,6 +14,7 @@
 #include "resolver/base/path.h"
 #include "resolver/catalog/derivatives.h"
 #include "resolver/catalog/library_recipes.h"
+#include "resolver/catalog/precision_recipes.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/stack.h"
 
@@ -133,6 +134,17 @@ bool IsVariable(absl::string_view name) {
          });
 }
 
+// A mixed-precision recipe that the caller names says its fields, which Bridge copies over those of the same name.
+void ShowPrecision(const ParsedKnob& said, Knowledge* knowledge) {
+  if (said.knob != Knob::mixed_precision_recipe || said.origin != Origin::kCaller || !said.value.is_text()) return;
+  const PrecisionConfig* const recipe = FindPrecisionRecipe(said.value.text());
+  if (recipe == nullptr) return;
+  for (const auto& [field, value] : *recipe) {
+    const std::optional<Knob> copied = FindKnob(absl::StripPrefix(Name(field), "mixed_precision."));
+    if (copied.has_value()) knowledge->shown.insert(*copied);
+  }
+}
+
 // What the reader itself says of a word, rather than a rule of values.
 Standing StandingOfReader(const Finding& finding, const Stack& stack, const Knowledge& knowledge) {
   // Of ours: what lies beyond the one was not read, and the other is no stack's to judge.
@@ -188,6 +200,7 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
   const bool any_words = stack.container && HoldsAnyWords(args);
   for (const ParsedKnob& knob : parsed.knobs) {
     if (file_counts || knob.origin == Origin::kCaller) knowledge.shown.insert(knob.knob);
+    ShowPrecision(knob, &knowledge);
   }
   // A recipe's values, or a model's file, the caller's or as it was read.
   knowledge.base_known = !parsed.base.empty() || (stack.model_files && parsed.model_file_read);
