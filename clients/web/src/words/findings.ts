@@ -1,5 +1,5 @@
 // Findings and fixes in the terminal's words (clients/cli/findings.cc, service/doors/spelling.cc).
-import { Severity, VerdictKind } from "../generated/flightplan/v1/finding_pb";
+import { Severity } from "../generated/flightplan/v1/finding_pb";
 import type { Finding, Fix, KnobSetting, Location } from "../generated/flightplan/v1/finding_pb";
 import type { ConfigEntry } from "../generated/flightplan/v1/resolver_service_pb";
 import { plural, shellWord, valueText } from "./text";
@@ -69,14 +69,4 @@ export function launchSpelling(config: readonly ConfigEntry[]): Spelling {
 export function fixText(fix: Fix, spelling: Spelling): string {
   const variables = Object.entries(fix.env).sort(([a], [b]) => (a < b ? -1 : 1));
   return [...fix.knobs.map(spelling.knob), ...variables.map(([name, value]) => `${spelling.variable}${name}=${value}`)].join(" ");
-}
-
-const VERDICTS = new Map([
-  [VerdictKind.ACCEPTED_BY_STACK, "said by the stack's own configuration code"],
-  [VerdictKind.WILL_RUN, "the stack accepts it; the run fails later"],
-  [VerdictKind.ADVICE, "legal and runs; worth knowing"],
-]);
-
-export function verdictText(verdict: VerdictKind): string {
-  return VERDICTS.get(verdict) ?? "";
 }

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create } from "@bufbuild/protobuf";
 import { EstimateSchema, FitVerdict, RangeSchema } from "../../src/generated/flightplan/v1/estimate_pb";
-import { FindingSchema, FixSchema, KnobValueSchema, Severity } from "../../src/generated/flightplan/v1/finding_pb";
+import { FindingSchema, FixSchema, KnobValueSchema, Severity, VerdictKind } from "../../src/generated/flightplan/v1/finding_pb";
 import { countText, fixText, flagSpelling, launchSpelling } from "../../src/words/findings";
 import { memoryText, stepText } from "../../src/words/forecast";
 import { gibNumber, parameterText, percentText, shellWord, valueText, withThousands } from "../../src/words/text";
+import { verdictText } from "../../src/words/verdicts";
 
 test("figures are written as on the terminal", () => {
   assert.equal(withThousands(1024), "1,024");
@@ -59,6 +60,12 @@ test("findings are counted by severity", () => {
   const finding = (severity: Severity) => create(FindingSchema, { severity });
   assert.equal(countText([], 0), "no findings");
   assert.equal(countText([finding(Severity.ERROR), finding(Severity.INFO), finding(Severity.INFO)], 3), "1 error, 2 notes, 3 silent changes");
+});
+
+test("a warning fails no run by itself", () => {
+  assert.equal(verdictText(VerdictKind.WILL_RUN, "error"), "the stack accepts it; the run fails later");
+  assert.match(verdictText(VerdictKind.WILL_RUN, "warning"), /fails no run/);
+  assert.equal(verdictText(VerdictKind.ADVICE, "warning"), "legal and runs; worth knowing");
 });
 
 test("a word is quoted for a shell where it must be", () => {

@@ -6,8 +6,9 @@ import type { KnobInfo, RuleInfo } from "../../generated/flightplan/v1/catalog_s
 import type { GpuSystem } from "../../generated/flightplan/v1/hardware_pb";
 import type { ModelSpec } from "../../generated/flightplan/v1/model_pb";
 import { ModelSpecSchema } from "../../generated/flightplan/v1/model_pb";
-import { fixText, flagSpelling, verdictText } from "../../words/findings";
+import { fixText, flagSpelling } from "../../words/findings";
 import { gibNumber, parameterText, valueText, withThousands } from "../../words/text";
+import { verdictText } from "../../words/verdicts";
 import { Lines, Links } from "./lines";
 import type { LineOf } from "./lines";
 
@@ -19,7 +20,7 @@ export function RulePage({ rule }: { rule: RuleInfo }) {
     <Lines lines={[
       ["kind", rule.kind + (rule.stage ? `, stage ${rule.stage}` : "")],
       [needs, rule.text],
-      ["verdict", verdictText(rule.verdict)],
+      ["verdict", verdictText(rule.verdict, rule.kind)],
       ["looks at", rule.reads.length > 0 && <>{rule.reads.map((name, at) => (
         <span key={name}>{at > 0 && ", "}{known.has(name) ? <Links kind="knob" names={[name]} /> : name}</span>))}</>],
       ["fix", rule.fixes.length > 0 && rule.fixes.map((fix, at) => <code key={at}>{fixText(fix, flagSpelling)} </code>)],
