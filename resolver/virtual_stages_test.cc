@@ -150,6 +150,36 @@ TEST(VirtualStages, AreRankedAsTheyAreExecuted) {
   EXPECT_LE(RankedUs(open, request), RankedUs(most, request) * 1.0101);
 }
 
+// A list of layouts weighs where the layers go as well, and so does the question with the sizes of one of them.
+TEST(VirtualStages, HaveTheLayersThatASearchGivesThem) {
+  struct Row {
+    const char *model, *gpu, *target;
+    int gpus, seq_length, batch, micro_batch;
+    testing::Sizes sizes;
+  };
+  const Row rows[] = {
+      {"deepseek-v2-lite", "h100-sxm", "megatron-lm", 16, 4096, 128, 4, {.tp = 1, .pp = 4, .vpp = 6, .ep = 4}},
+      {"qwen3-30b-a3b", "b200-sxm", "megatron-lm", 8, 2048, 64, 8, {.tp = 1, .pp = 2, .vpp = 10, .ep = 4}},
+      {"moonlight-16b-a3b", "h800-sxm", "verl", 64, 16384, 512, 1, {.tp = 1, .pp = 2, .ep = 4}},  // VPP is open
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.model);
+    v1::PlanLayoutsRequest list;
+    *list.mutable_base() = Training(row.model, row.gpu, row.gpus, row.seq_length, row.batch);
+    list.mutable_base()->mutable_target()->set_framework(row.target);
+    SetSizes(row.sizes, list.mutable_base());
+    v1::Layout* layout = list.mutable_base()->mutable_layout();
+    layout->set_context_parallel_size(1);
+    layout->set_expert_tensor_parallel_size(1);
+    layout->set_micro_batch_size(row.micro_batch);
+    const v1::ResolveConfigResponse one = Resolved(list.base());
+    v1::PlanResult plans;
+    ASSERT_TRUE(TestResolver().PlanLayouts(list, {}, &plans).ok());
+    ASSERT_GT(plans.plans_size(), 0);
+    EXPECT_LE(RankedUs(one, list.base()), RankedUs(plans.plans(0), list.base()) * 1.0101);
+  }
+}
+
 // More memory may be slower in a bring-up, but never less plain.
 TEST(VirtualStages, AreLeftOutOfABringUpWhereItStarts) {
   v1::ResolveConfigRequest request = Question("step-3", "h200-sxm", 64, 128, "megatron-lm");

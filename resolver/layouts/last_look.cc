@@ -13,6 +13,7 @@
 #include "resolver/layouts/other_dispatchers.h"
 #include "resolver/layouts/plan_cautions.h"
 #include "resolver/layouts/weigh_executions.h"
+#include "resolver/layouts/weigh_splits.h"
 #include "resolver/pipeline/resolve.h"
 
 namespace flightplan {
@@ -64,15 +65,20 @@ absl::StatusOr<bool> TakeFirstBefore(const NormalizedIntent& intent, const Evide
     return a.step.us * a.caution < b.step.us * b.caution;
   });
   if (found.size() > kMostTried) found.resize(kMostTried);
+  const int64_t mtp_depths = plan->step->model.shape().mtp_depths;
   for (const FoundPlan& one : found) {
     const GivenKnobs given = ExecutionKnobs(one.candidate, plan->decided.config, intent);
     NormalizedIntent asked = intent;
+    const bool cut = stages && one.split > 0;
     if (stages) asked.layout.virtual_pipeline_model_parallel_size = one.sizes.vpp;
+    if (cut) asked.layout.pipeline_model_parallel_layout = LayoutTextOf(*one.candidate.stages, mtp_depths);
+    if (!stages) GiveCut(*plan, &asked);
     GiveKnobs(given, &asked);
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(asked), evidence));
     if (tried.step == nullptr || !Launchable(tried)) continue;
     const double worth = MostMemory(tried) > MostMemory(*plan) ? kAsFast : kWorthTaking;
     if (RankedUs(tried) >= RankedUs(*plan) * (1 - worth)) continue;
+    if (cut || (!stages && !CutOf(*plan).empty())) TellCut(*plan, &tried);
     TakeExecution(given, std::move(tried), plan);
     return true;
   }

@@ -18,6 +18,7 @@
 #include "resolver/estimate/probe_outlook.h"
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/plan_cautions.h"
+#include "resolver/layouts/weigh_splits.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/decide.h"
 #include "resolver/rules/decide/features.h"
@@ -132,11 +133,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
     base.offload_layers = given.layers;
     base.offload_modules = given.modules;
   }
-  for (Knob knob : {K::num_layers_in_first_pipeline_stage, K::num_layers_in_last_pipeline_stage,
-                    K::account_for_embedding_in_pipeline_split, K::account_for_loss_in_pipeline_split,
-                    K::num_layers_per_virtual_pipeline_stage}) {
-    s->own_split |= PinOf(s->intent, knob).has_value();
-  }
+  s->own_split = SplitIsGiven(s->intent);
   SearchQuestion& q = s->question;
   q.shape = &s->shape;
   q.work = &s->work;
@@ -161,7 +158,6 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
       s->intent.layout.pipeline_model_parallel_layout.value_or(pinned.has_value() ? pinned->ToText() : std::string());
   if (!text.empty()) {
     q.layout.layout_stages = LayoutStages(text).value_or(0);
-    s->own_split = true;
     s->config.Set(K::pipeline_model_parallel_layout, Value(text), Origin::kCaller);
   }
   // A word may leave full recompute out, so that the base, whose sizes are 1, pays nothing for what has no room at all.

@@ -23,6 +23,7 @@
 #include "resolver/layouts/resolve_layout.h"
 #include "resolver/layouts/search_work.h"
 #include "resolver/layouts/weigh_executions.h"
+#include "resolver/layouts/weigh_splits.h"
 #include "resolver/pipeline/resolve.h"
 
 namespace flightplan {
@@ -30,9 +31,6 @@ namespace {
 
 using K = Knob;
 
-// The plain split of the layers stays unless the search's makes the step shorter by more than this.
-constexpr double kWorthASplit = 0.02;
-constexpr char kEvenSplit[] = "as many layers on the last rank as on the others";
 // Steps as close as this are the same to a forecast, so the plan with the fewest virtual stages stands for them: what
 // more of them cost in transfers and memory is what the forecast knows least.
 constexpr double kSame = 0.01;
@@ -60,12 +58,6 @@ void Give(const LayoutSizes& sizes, bool moe, LayoutWish* layout) {
 }
 
 // ---- one plan
-
-std::string LayoutOf(const StageLayout& stages, int64_t mtp) {
-  std::vector<int64_t> layers;
-  for (const ChunkContents& chunk : stages.chunks) layers.push_back(chunk.Layers());
-  return LayoutText(layers, mtp);
-}
 
 // One layout in the way that its search asks for.
 absl::StatusOr<ResolvedPlan> Execute(NormalizedIntent intent, const LayoutSearch& search, const FoundPlan& found,
@@ -95,16 +87,13 @@ absl::StatusOr<ResolvedPlan> AnswerOne(const NormalizedIntent& question, const L
   intent.env.world_size = search.intent.gpu_count;
   Give(found.sizes, search.shape.is_moe(), &intent.layout);
   FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan best, Execute(intent, search, found, evidence));
-  const bool accepted = Launchable(best);
-  const bool promises = !accepted || found.step.us < best.step_us() * (1 - kWorthASplit);
+  GiveCut(best, &best.intent);
+  const bool promises = !Launchable(best) || found.step.us < best.step_us() * (1 - kWorthASplit);
   if (found.split > 0 && promises) {
-    intent.layout.pipeline_model_parallel_layout = LayoutOf(*found.candidate.stages, search.shape.mtp_depths);
+    intent.layout.pipeline_model_parallel_layout = LayoutTextOf(*found.candidate.stages, search.shape.mtp_depths);
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan split, Execute(std::move(intent), search, found, evidence));
-    if (Launchable(split) && (!accepted || split.step_us() < best.step_us() * (1 - kWorthASplit))) {
-      const std::string reason = accepted ? absl::StrFormat("the search: %.0f %% shorter step than with %s",
-                                                            100 * (1 - split.step_us() / best.step_us()), kEvenSplit)
-                                          : absl::StrCat("the search: fits, where ", kEvenSplit, " does not");
-      MarkDecided(K::pipeline_model_parallel_layout, kSplitDecision, reason, &split);
+    if (IsBetterCut(best, split)) {
+      TellCut(best, &split);
       best = std::move(split);
     }
   }

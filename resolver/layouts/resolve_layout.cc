@@ -17,6 +17,7 @@
 #include "resolver/layouts/search_work.h"
 #include "resolver/layouts/virtual_stages.h"
 #include "resolver/layouts/weigh_executions.h"
+#include "resolver/layouts/weigh_splits.h"
 #include "resolver/pipeline/resolve.h"
 
 namespace flightplan {
@@ -69,6 +70,13 @@ double CautionOf(const ResolvedPlan& plan) {
   return plan.step == nullptr ? 1 : 1 + CautionsOf(plan, /*memory=*/false).ratio();
 }
 
+// With the layers cut as is best.
+absl::StatusOr<ResolvedPlan> ExecuteCut(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
+  absl::StatusOr<ResolvedPlan> plan = ExecuteLayout(intent, evidence);
+  if (plan.ok()) FLIGHTPLAN_RETURN_IF_ERROR(WeighSplits(intent, evidence, &*plan));
+  return plan;
+}
+
 // Adds what can be launched of these numbers to the plans, those that are not among `tried` yet, until there are
 // `most`.
 absl::Status ExecuteStages(const std::vector<int64_t>& counts, size_t most, const NormalizedIntent& intent,
@@ -82,7 +90,7 @@ absl::Status ExecuteStages(const std::vector<int64_t>& counts, size_t most, cons
     if (Work::Spent()) break;
     NormalizedIntent asked = intent;
     asked.layout.virtual_pipeline_model_parallel_size = stages;
-    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, ExecuteLayout(asked, evidence));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plan, ExecuteCut(asked, evidence));
     const double caution = CautionOf(plan);
     if (Launchable(plan)) plans->push_back({std::move(plan), stages, caution});
   }
@@ -138,6 +146,7 @@ void TakeShared(const GivenKnobs& given, bool full, ResolvedPlan tried, StagedPl
   if (tried.step_us() * caution >= own->RankedUs()) return;
   if (!full && LeavesNoRoom(tried) && MostMemory(tried) > MostMemory(own->plan)) return;
   TellAsDecided(own->plan, given, &tried);
+  if (!CutOf(own->plan).empty()) TellCut(own->plan, &tried);
   own->plan = std::move(tried);
   own->caution = caution;
 }
@@ -159,6 +168,7 @@ absl::Status ShareExecution(const NormalizedIntent& intent, const EvidenceSnapsh
     if (std::all_of(all.begin(), all.end(), has(own.plan))) continue;
     NormalizedIntent asked = intent;
     asked.layout.virtual_pipeline_model_parallel_size = own.stages;
+    GiveCut(own.plan, &asked);
     NormalizedIntent alike = asked;
     GiveKnobs(all, &alike);
     const bool other_exchange = !std::all_of(exchange.begin(), exchange.end(), has(own.plan));
@@ -189,7 +199,7 @@ void SayStages(const char* why, ResolvedPlan* plan) {
 absl::StatusOr<ResolvedPlan> Searched(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
   const bool bring_up = intent.stage == Stage::kBringUp;
   if (bring_up) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plain, ExecuteLayout(intent, evidence));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan plain, ExecuteCut(intent, evidence));
     if (Launchable(plain)) {
       if (VirtualStagesAreOpen(intent)) SayStages(kPlainPipeline, &plain);
       return plain;
@@ -204,7 +214,7 @@ absl::StatusOr<ResolvedPlan> Searched(const NormalizedIntent& intent, const Evid
     FLIGHTPLAN_RETURN_IF_ERROR(ExecuteStages({counts[i]}, kMostStageCounts, intent, evidence, &tried, &plans));
   }
   if (plans.empty()) {
-    absl::StatusOr<ResolvedPlan> plain = ExecuteLayout(intent, evidence);
+    absl::StatusOr<ResolvedPlan> plain = ExecuteCut(intent, evidence);
     // A number may fit with what this one puts on the host.
     if (!plain.ok() || !Launchable(*plain) || !PaysForRoom(*plain)) return plain;
     tried.push_back(1);
@@ -218,6 +228,7 @@ absl::StatusOr<ResolvedPlan> Searched(const NormalizedIntent& intent, const Evid
   FLIGHTPLAN_RETURN_IF_ERROR(ShareExecution(intent, evidence, &plans));
   ResolvedPlan best = std::move(FewestStagesOfTheFastest(plans).plan);
   FLIGHTPLAN_RETURN_IF_ERROR(LookAtStages(intent, evidence, &search, &best));
+  FLIGHTPLAN_RETURN_IF_ERROR(WeighSplits(intent, evidence, &best));
   MarkDecided(K::virtual_pipeline_model_parallel_size, kLayoutDecision, kLeftOpen, &best);
   if (bring_up) SayStages(kNoPlainPipeline, &best);
   best.intent.layout = intent.layout;

@@ -63,12 +63,10 @@ VirtualStageSearch::VirtualStageSearch(const NormalizedIntent& intent) {
   open_ = PrepareSearch(WithGivenSizes(intent), &search_).ok() && search_.question.rates.known;
   search_.question.keep = kMostFound;
   search_.question.work_limit = kWorkLimit;
-  // As it will be executed: another split of the layers is a word of its own. One of each size at most, for all of the
-  // searches.
+  // Once of each size, for all of the searches.
   search_.question.stages = [this, all = search_.question.stages](int pp, int vpp) {
     std::vector<std::shared_ptr<const StageLayout>>& known = stages_[{pp, vpp}];
     if (known.empty()) known = all(pp, vpp);
-    if (known.size() > 1) known.resize(1);
     return known;
   };
   exchanges_ = search_.question.execution.exchanges;

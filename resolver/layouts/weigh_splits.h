@@ -1,0 +1,37 @@
+// How a pipeline's layers are cut into stages, where that is left open.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "resolver/derive/stage_layout.h"
+#include "resolver/evidence/snapshot.h"
+#include "resolver/pipeline/resolved_plan.h"
+#include "resolver/plan/intent.h"
+
+namespace flightplan {
+
+// The plain split of the layers stays unless another makes the step shorter by more than this.
+inline constexpr double kWorthASplit = 0.02;
+
+// Whether the caller says how many layers a stage has.
+bool SplitIsGiven(const NormalizedIntent& intent);
+
+// The stages as pipeline_model_parallel_layout spells them.
+std::string LayoutTextOf(const StageLayout& stages, int64_t mtp_depths);
+
+// Whether the plan with another split takes its place.
+bool IsBetterCut(const ResolvedPlan& plan, const ResolvedPlan& split);
+// The layout text of a plan that was cut here; "": it was not.
+std::string CutOf(const ResolvedPlan& plan);
+// Gives it to the question of such a plan's neighbour.
+void GiveCut(const ResolvedPlan& plan, NormalizedIntent* intent);
+// The split was given to the pipeline as a word that stands; the caller did not say it. Nothing where none was given.
+void TellCut(const ResolvedPlan& plan, ResolvedPlan* split);
+
+// Takes the split that a search of layouts would find in the plan's place, where that is worth it: the last rank has
+// fewer layers, for its output layer, loss and MTP. `plan` answers `intent`, and still does afterwards.
+absl::Status WeighSplits(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan);
+
+}  // namespace flightplan
