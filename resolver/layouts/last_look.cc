@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/estimate/estimate.h"
 #include "resolver/layouts/execute_layout.h"
@@ -93,50 +94,69 @@ CautionContext CautionsIn(double room, const NormalizedIntent& intent) {
 }
 
 // Whether anything is faster that is open, with whatever a dispatcher brings back: a bound for all of them.
-bool AnyFaster(const std::vector<Dispatcher>& dispatchers, const ResolvedPlan& plan, double limit_us,
-               ExecutionSearch* search) {
+bool AnyFaster(const std::vector<Dispatcher>& dispatchers, const ResolvedPlan& plan, const StageLayout& stages,
+               double limit_us, ExecutionSearch* search) {
   const bool tp_overlap = search->base.tp_overlap;
   for (const Dispatcher dispatcher : dispatchers) {
     search->base.tp_overlap |= RegainsTensorOverlap(dispatcher, plan, search->base);
   }
-  const bool any = SearchExecutions(search->question, search->sizes, plan.step->stages, limit_us).has_value();
+  const bool any = SearchExecutions(search->question, search->sizes, stages, limit_us).has_value();
   search->base.tp_overlap = tp_overlap;
   return any;
 }
 
-std::vector<FoundPlan> FindExecutions(const NormalizedIntent& intent, const ResolvedPlan& plan) {
+// What is open beside a plan, all of it together.
+struct Look {
   ExecutionSearch search{.dear = true};
+  std::vector<Dispatcher> dispatchers;
+  std::vector<Exchange> exchanges;
+
+  // Gives the search the room; the step, in microseconds, below which an execution there ranks clearly before the plan.
+  double Enter(double room, const NormalizedIntent& intent, const ResolvedPlan& plan) {
+    search.question.room = room;
+    search.question.caution = CautionsIn(room, intent);
+    return LimitUs(plan) / (1 + CautionRatio(search.sizes, *search.question.caution));
+  }
+};
+
+void PrepareLook(const NormalizedIntent& intent, const ResolvedPlan& plan, Look* look) {
+  ExecutionSearch& search = look->search;
   PrepareExecutions(plan, /*room=*/1, &search);
   ExecutionSpace& space = search.question.execution;
-  std::vector<Dispatcher> dispatchers = OpenDispatchers(intent, plan, search.base.dispatcher);
-  KeepStanding(plan, {search.base, search.own_graphs}, dispatchers, /*by_evidence=*/true, &space);
+  look->dispatchers = OpenDispatchers(intent, plan, search.base.dispatcher);
+  KeepStanding(plan, {search.base, search.own_graphs}, look->dispatchers, /*by_evidence=*/true, &space);
   if (Plainest(plan)) {  // of a flex dispatcher that the caller asks for, each backend is as plain
     space.recomputes = {RecomputeOf(search.base, search.given_offload)};
     space.optimizer_offloads = {search.base.optimizer_offload};
   }
-  const std::vector<Exchange> exchanges = space.exchanges;
-  std::erase_if(dispatchers, [&](Dispatcher dispatcher) {
-    return std::none_of(exchanges.begin(), exchanges.end(),
+  look->exchanges = space.exchanges;
+  std::erase_if(look->dispatchers, [&](Dispatcher dispatcher) {
+    return std::none_of(look->exchanges.begin(), look->exchanges.end(),
                         [&](const Exchange& exchange) { return exchange.dispatcher == dispatcher; });
   });
-  const auto limit_in = [&](double room) {
-    search.question.caution = CautionsIn(room, intent);
-    return LimitUs(plan) / (1 + CautionRatio(search.sizes, *search.question.caution));
-  };
+}
+
+std::vector<FoundPlan> FindExecutions(const NormalizedIntent& intent, const ResolvedPlan& plan) {
+  Look look;
+  PrepareLook(intent, plan, &look);
+  ExecutionSearch& search = look.search;
   // What fills more ranks so much lower that seldom anything is fast enough.
-  const bool fuller = AnyFaster(dispatchers, plan, limit_in(kTightRoom), &search);
+  const double tight_us = look.Enter(kTightRoom, intent, plan);
+  search.question.room = 1;
+  const bool fuller = AnyFaster(look.dispatchers, plan, plan.step->stages, tight_us, &search);
   std::vector<FoundPlan> found;
   for (const double room : kRooms) {
     if (room > kRoom && !fuller) break;
-    search.question.room = room;
-    const double limit_us = limit_in(room);
-    if (dispatchers.size() > 1 && !AnyFaster(dispatchers, plan, limit_us, &search)) continue;
-    for (const Dispatcher dispatcher : dispatchers) {
-      space.exchanges = exchanges;
+    const double limit_us = look.Enter(room, intent, plan);
+    if (look.dispatchers.size() > 1 && !AnyFaster(look.dispatchers, plan, plan.step->stages, limit_us, &search)) {
+      continue;
+    }
+    for (const Dispatcher dispatcher : look.dispatchers) {
+      search.question.execution.exchanges = look.exchanges;
       std::optional<FoundPlan> one = SearchWith(dispatcher, plan, limit_us, &search);
       if (one.has_value()) found.push_back(*std::move(one));
     }
-    space.exchanges = exchanges;
+    search.question.execution.exchanges = look.exchanges;
   }
   return found;
 }
@@ -151,6 +171,20 @@ absl::Status TakeWhatRanksBefore(const NormalizedIntent& intent, const EvidenceS
 }
 
 }  // namespace
+
+std::vector<bool> MayRankBefore(const NormalizedIntent& intent, const ResolvedPlan& plan,
+                                absl::Span<const StageLayout> stages) {
+  Look look;
+  PrepareLook(intent, plan, &look);
+  std::vector<bool> may(stages.size(), false);
+  for (const double room : kRooms) {
+    const double limit_us = look.Enter(room, intent, plan);
+    for (size_t i = 0; i < stages.size(); ++i) {
+      may[i] = may[i] || AnyFaster(look.dispatchers, plan, stages[i], limit_us, &look.search);
+    }
+  }
+  return may;
+}
 
 absl::Status LookAtExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
   if (!Launchable(*plan) || !IsShort(*plan)) return absl::OkStatus();

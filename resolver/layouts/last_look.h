@@ -2,7 +2,11 @@
 // each of the rooms (kRooms of estimate/memory.h), ranked as answers are.
 #pragma once
 
+#include <vector>
+
 #include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "resolver/derive/stage_layout.h"
 #include "resolver/evidence/snapshot.h"
 #include "resolver/layouts/virtual_stages.h"
 #include "resolver/pipeline/resolved_plan.h"
@@ -13,6 +17,11 @@ namespace flightplan {
 // Takes another execution in the place of a plan that is short of memory, where that ranks clearly before the plan:
 // with memory enough the decisions miss next to nothing.
 absl::Status LookAtExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan);
+
+// Of a plan that is launched with its layers cut otherwise: whether anything that is open may rank clearly before the
+// plan.
+std::vector<bool> MayRankBefore(const NormalizedIntent& intent, const ResolvedPlan& plan,
+                                absl::Span<const StageLayout> stages);
 
 // The same of any plan whose virtual stages are open, over all numbers of them.
 absl::Status LookAtStages(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, VirtualStageSearch* search,

@@ -14,9 +14,9 @@
 #include "resolver/derive/pipeline.h"
 #include "resolver/derive/stage_layout.h"
 #include "resolver/estimate/step.h"
-#include "resolver/layouts/execute_layout.h"
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/given_knobs.h"
+#include "resolver/layouts/last_look.h"
 #include "resolver/layouts/layout_findings.h"
 #include "resolver/layouts/plan_cautions.h"
 #include "resolver/pipeline/resolve.h"
@@ -40,34 +40,86 @@ bool MayCut(const NormalizedIntent& intent, const ResolvedPlan& plan) {
   return Launchable(plan) || ErrorsBesideMemory(plan).empty();
 }
 
-// The layers of each stage by which the plan's step is shortest, of those that are worth it; of a plan that does not
-// fit, by which it needs the least memory: another dispatcher may fit there. Empty: there are none.
-std::vector<int64_t> FastestSplit(const ResolvedPlan& plan) {
+// The layers of each stage, and the stages that they come to.
+struct Split {
+  std::vector<int64_t> layers;
+  StageLayout stages;
+};
+
+// The splits that a search knows, but for the plan's own.
+std::vector<Split> OtherSplits(const ResolvedPlan& plan, const Candidate& c) {
   const StepModel& model = plan.step->model;
   const ModelShape& shape = model.shape();
-  const bool fits = Launchable(plan);
-  Candidate c = CandidateOf(plan);
   // A fork's hash layers stand in the first stage (lff.hash-first-stage).
   const int64_t least = StackOf(plan.env).fork ? plan.decided.config.Get(K::moe_n_hash_layers).integer() : 0;
-  double best_value = fits ? plan.step->step.us * (1 - kWorthASplit) : MostMemory(plan);
-  const LayerTimes times = TimeLayers(model.work(), c, model.rates());
   const std::vector<ChunkContents>& own = c.stages->chunks;
-  std::vector<int64_t> best;
+  std::vector<Split> splits;
   for (std::vector<int64_t>& layers :
        StageSplits(shape.num_layers, shape.mtp_depths, c.pp, c.vpp, TailLayers(model.work()))) {
     const bool same = std::equal(own.begin(), own.end(), layers.begin(), layers.end(),
                                  [](const ChunkContents& chunk, int64_t count) { return chunk.Layers() == count; });
     if (same || layers.front() < least) continue;
-    const StageLayout stages = StagesOfSizes(shape, c.pp, c.vpp, layers);
-    c.stages = &stages;
-    StepForecast step;
-    const double value = fits ? StepUsBelow(best_value, model.work(), c, model.rates(), times, &step)
-                              : model.Memory(c).fullest.total.value;
-    if (!(value < best_value)) continue;
-    best_value = value;
-    best = std::move(layers);
+    StageLayout stages = StagesOfSizes(shape, c.pp, c.vpp, layers);
+    splits.push_back({std::move(layers), std::move(stages)});
   }
-  return best;
+  return splits;
+}
+
+// Leaves the split by which the plan's step is shortest, where it is worth it.
+void KeepFastest(const ResolvedPlan& plan, Candidate c, std::vector<Split>* splits) {
+  const StepModel& model = plan.step->model;
+  const LayerTimes times = TimeLayers(model.work(), c, model.rates());
+  double limit_us = plan.step->step.us * (1 - kWorthASplit);
+  std::vector<Split> fastest;
+  for (Split& split : *splits) {
+    c.stages = &split.stages;
+    StepForecast step;
+    const double us = StepUsBelow(limit_us, model.work(), c, model.rates(), times, &step);
+    if (!(us < limit_us)) continue;
+    limit_us = us;
+    fastest.clear();
+    fastest.push_back(std::move(split));
+  }
+  *splits = std::move(fastest);
+}
+
+// Leaves the split by which a plan that does not fit needs the least memory: another dispatcher may fit there.
+void KeepSmallest(const ResolvedPlan& plan, Candidate c, std::vector<Split>* splits) {
+  double least = MostMemory(plan);
+  std::vector<Split> smallest;
+  for (Split& split : *splits) {
+    c.stages = &split.stages;
+    const double most = plan.step->model.Memory(c).fullest.total.value;
+    if (!(most < least)) continue;
+    least = most;
+    smallest.clear();
+    smallest.push_back(std::move(split));
+  }
+  *splits = std::move(smallest);
+}
+
+// Leaves those with which something may rank before a plan that leaves no room: with another dispatcher or recompute,
+// which may fit with that split alone.
+void KeepRanking(const NormalizedIntent& intent, const ResolvedPlan& plan, std::vector<Split>* splits) {
+  std::vector<StageLayout> stages;
+  for (const Split& split : *splits) stages.push_back(split.stages);
+  const std::vector<bool> may = MayRankBefore(intent, plan, stages);
+  size_t i = 0;
+  std::erase_if(*splits, [&](const Split&) { return !may[i++]; });
+}
+
+std::vector<Split> WorthExecuting(const NormalizedIntent& intent, const ResolvedPlan& plan) {
+  const Candidate own = CandidateOf(plan);
+  std::vector<Split> splits = OtherSplits(plan, own);
+  if (splits.empty()) return splits;
+  if (!Launchable(plan)) {
+    KeepSmallest(plan, own, &splits);
+  } else if (LeavesNoRoom(plan)) {
+    KeepRanking(intent, plan, &splits);
+  } else {
+    KeepFastest(plan, own, &splits);
+  }
+  return splits;
 }
 
 }  // namespace
@@ -110,7 +162,7 @@ void TellCut(const ResolvedPlan& plan, ResolvedPlan* split) {
       !CutOf(plan).empty() && known->value == split->decided.config.Get(K::pipeline_model_parallel_layout);
   const std::string reason = kept ? known->reason
                              : Launchable(plan)
-                                 ? absl::StrFormat("the search: %.0f %% shorter step than with %s",
+                                 ? absl::StrFormat("the search: %.1f %% shorter step than with %s",
                                                    100 * (1 - split->step_us() / plan.step_us()), kEvenSplit)
                                  : absl::StrCat("the search: fits, where ", kEvenSplit, " does not");
   MarkDecided(K::pipeline_model_parallel_layout, kSplitDecision, reason, split);
@@ -118,20 +170,20 @@ void TellCut(const ResolvedPlan& plan, ResolvedPlan* split) {
 
 absl::Status WeighSplits(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
   if (!MayCut(intent, *plan)) return absl::OkStatus();
-  const std::vector<int64_t> layers = FastestSplit(*plan);
-  if (layers.empty()) return absl::OkStatus();
-  NormalizedIntent asked = intent;
-  asked.layout.virtual_pipeline_model_parallel_size = CandidateOf(*plan).vpp;
-  asked.layout.pipeline_model_parallel_layout = LayoutText(layers, plan->step->model.shape().mtp_depths);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, ExecuteLayout(asked, evidence));
-  if (!IsBetterCut(*plan, tried)) return absl::OkStatus();
-  TellCut(*plan, &tried);
-  if (const Decision* stages = FindDecision(plan->decided.decisions, K::virtual_pipeline_model_parallel_size)) {
-    *DecisionOf(K::virtual_pipeline_model_parallel_size, &tried) = *stages;
-    MarkDecided(K::virtual_pipeline_model_parallel_size, &tried);
+  for (const Split& split : WorthExecuting(intent, *plan)) {
+    NormalizedIntent asked = intent;
+    asked.layout.virtual_pipeline_model_parallel_size = CandidateOf(*plan).vpp;
+    asked.layout.pipeline_model_parallel_layout = LayoutText(split.layers, plan->step->model.shape().mtp_depths);
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, ExecuteLayout(asked, evidence));
+    if (!IsBetterCut(*plan, tried)) continue;
+    TellCut(*plan, &tried);
+    if (const Decision* stages = FindDecision(plan->decided.decisions, K::virtual_pipeline_model_parallel_size)) {
+      *DecisionOf(K::virtual_pipeline_model_parallel_size, &tried) = *stages;
+      MarkDecided(K::virtual_pipeline_model_parallel_size, &tried);
+    }
+    tried.intent.layout = intent.layout;
+    *plan = std::move(tried);
   }
-  tried.intent.layout = intent.layout;
-  *plan = std::move(tried);
   return absl::OkStatus();
 }
 

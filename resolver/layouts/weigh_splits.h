@@ -7,13 +7,15 @@
 #include "absl/status/status.h"
 #include "resolver/derive/stage_layout.h"
 #include "resolver/evidence/snapshot.h"
+#include "resolver/layouts/execute_layout.h"
 #include "resolver/pipeline/resolved_plan.h"
 #include "resolver/plan/intent.h"
 
 namespace flightplan {
 
-// The plain split of the layers stays unless another makes the step shorter by more than this.
-inline constexpr double kWorthASplit = 0.02;
+// The plain split of the layers stays unless another makes the step shorter by more than this: half of what is as fast,
+// so that what is found beside it is no longer than what another question finds.
+inline constexpr double kWorthASplit = kAsFast / 2;
 
 // Whether the caller says how many layers a stage has.
 bool SplitIsGiven(const NormalizedIntent& intent);
