@@ -34,7 +34,9 @@ ROWS = [
         ("Waiting at the balancer", "short", [('sum by (proxy) (haproxy_backend_current_queue{proxy=~"flightplan|searches"})', "{{proxy}}")]),
         ("Refused at the balancer", "percentunit", [("flightplan:balancer_refused:ratio_rate5m", "{{job}}")]),
         ("Replicas ready", "short", [('haproxy_backend_active_servers{proxy="flightplan"}', "{{instance}}")]),
-        ("Connections ended for streams taken back", "ops", [('sum by (instance) (rate(haproxy_frontend_requests_denied_total{proxy="grpc"}[$__rate_interval]) + rate(haproxy_frontend_denied_connections_total{proxy="grpc"}[$__rate_interval]))', "{{instance}}")]),
+        ("Connections ended at the balancer", "ops", [
+            ('sum by (instance) (rate(haproxy_frontend_requests_denied_total{proxy="grpc"}[$__rate_interval]))', "{{instance}} streams taken back"),
+            ('sum by (instance) (rate(haproxy_frontend_denied_connections_total{proxy="grpc"}[$__rate_interval]))', "{{instance}} refused, of one address")]),
     ]),
     ("Machine", [
         ("CPU", "percentunit", [('rate(process_cpu_seconds_total{job=~"$job"}[$__rate_interval])', "{{instance}}")]),
