@@ -243,6 +243,14 @@ class Manifests(unittest.TestCase):
         [volume] = [v for v in pods(self.objects)["flightplan"]["spec"]["volumes"] if v["name"] == mount["name"]]
         self.assertIn(volume["configMap"]["name"], made_maps(ROOT / "kubernetes/overlays/site"))
 
+    def test_what_is_scaled_names_no_number(self):
+        """An apply would set it back, in the middle of the load for which there were more."""
+        scaled = {o["spec"]["scaleTargetRef"]["name"] for o in self.objects if o["kind"] == "HorizontalPodAutoscaler"}
+        self.assertTrue(scaled)
+        for o in self.objects:
+            if o["kind"] == "Deployment":
+                self.assertEqual("replicas" in o["spec"], o["metadata"]["name"] not in scaled, o["metadata"]["name"])
+
     def test_every_pod_with_metrics_is_scraped(self):
         monitored = set()
         services = {json.dumps(o["metadata"].get("labels")): o["spec"]["selector"] for o in self.objects if o["kind"] == "Service"}
