@@ -391,10 +391,14 @@ class KubernetesDoor(unittest.TestCase):
         hook = next(d for d in documents if d["kind"] == "ValidatingWebhookConfiguration")["webhooks"][0]
         self.assertEqual((hook["failurePolicy"], hook["sideEffects"], hook["timeoutSeconds"]), ("Ignore", "None", 2))
         self.assertEqual(hook["clientConfig"]["service"]["path"], "/admission/v1/validate")
-        sent = {(group, resource) for rule in hook["rules"] for group in rule["apiGroups"] for resource in rule["resources"]}
+        sent = {(group, version, resource) for rule in hook["rules"] for group in rule["apiGroups"] for version in rule["apiVersions"]
+                for resource in rule["resources"]}
         plural = {"Job": "jobs", "PyTorchJob": "pytorchjobs", "TrainJob": "trainjobs", "JobSet": "jobsets", "RayJob": "rayjobs",
                   "MPIJob": "mpijobs"}
-        self.assertEqual(sent, {(o["apiVersion"].split("/")[0], plural[o["kind"]]) for o in map(obj, OBJECTS)})
+        # MPIJob is v1 of Kubeflow's training operator, and v2beta1 of its MPI operator.
+        older = {**obj("mpijob", 3), "apiVersion": "kubeflow.org/v1"}
+        self.assertFalse(self.enforce.review(older)["allowed"])
+        self.assertEqual(sent, {(*o["apiVersion"].split("/"), plural[o["kind"]]) for o in [*map(obj, OBJECTS), older]})
         self.assertTrue(all(rule["operations"] == ["CREATE", "UPDATE"] for rule in hook["rules"]))
 
 
