@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -15,12 +16,12 @@ ROOT = Path(__file__).resolve().parents[3]
 BINARY = Path(os.environ.get("FLIGHTPLAN_BINARY", ROOT / "build/release/bin/flightplan"))
 
 
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a server that serves as long as the tests run."""
-    log = tmp_path_factory.mktemp("server") / "log"
-    command = [str(BINARY), "serve", "--listen=127.0.0.1:0", "--http_listen=", "--drain_delay=0s"]
-    command.append(f"--evidence_store=sqlite:{log.parent / 'evidence.db'}")
+@contextlib.contextmanager
+def serving(folder: Path, *flags: str) -> Iterator[str]:
+    """Address of a server with an evidence store in that folder."""
+    log = folder / "log"
+    command = [str(BINARY), "serve", "--listen=127.0.0.1:0", "--http_listen=", "--drain_delay=0s", *flags]
+    command.append(f"--evidence_store=sqlite:{folder / 'evidence.db'}")
     with log.open("wb") as stderr, subprocess.Popen(command, stderr=stderr) as process:
         try:
             for _ in range(400):
@@ -34,6 +35,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             yield serving.group(1)
         finally:
             process.terminate()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a server that serves as long as the tests run."""
+    with serving(tmp_path_factory.mktemp("server")) as address:
+        yield address
 
 
 @pytest.fixture(autouse=True)

@@ -41,6 +41,16 @@ def test_what_could_not_be_judged_is_refused_on_demand(config: str) -> None:
         judge(config, mode="enforce", fail_closed=True, **SETTINGS)
 
 
+def test_a_server_that_may_not_be_asked_stops_no_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = {**SETTINGS, "server": "192.0.2.1:1"}
+    monkeypatch.setenv("FLIGHTPLAN_TOKEN", "s3cret")
+    assert judge(REFUSED, mode="enforce", **elsewhere) is None
+    with pytest.raises(ValueError, match=r"in plain text: set FLIGHTPLAN_CA_FILE"):
+        judge(REFUSED, mode="enforce", fail_closed=True, **elsewhere)
+    monkeypatch.setenv("FLIGHTPLAN_CA_FILE", "nowhere")
+    assert judge(REFUSED, mode="enforce", **elsewhere) is None
+
+
 def test_a_text_is_judged_for_the_stack_that_it_shows() -> None:
     launch = "torchrun scripts/training/run_recipe.py --recipe qwen3_30b_a3b_pretrain_config model.num_layers=4"
     report = judge(launch, mode="shadow", **{**SETTINGS, "target": None})

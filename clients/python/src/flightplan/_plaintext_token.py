@@ -45,6 +45,6 @@ def check(address: str) -> None:
     """Raises ValueError where a token could be read on its way to another machine, and nobody allowed that."""
     if not is_local(address) and os.environ.get(ALLOW_VARIABLE) != "1":
         raise ValueError(
-            f"a token is not sent to {address} in plain text: pass credentials=grpc.ssl_channel_credentials(...), "
-            f"or set {ALLOW_VARIABLE}=1"
+            f"a token is not sent to {address} in plain text: set FLIGHTPLAN_CA_FILE, pass "
+            f"credentials=grpc.ssl_channel_credentials(...), or set {ALLOW_VARIABLE}=1"
         )

@@ -13,7 +13,7 @@ from typing import Any, Callable, Mapping, Sequence, Tuple, TypeVar, Union, cast
 import grpc
 import grpc.aio
 
-from flightplan import _own_server, _plaintext_token
+from flightplan import _credentials, _own_server, _plaintext_token
 from flightplan._local_channel import LocalChannel
 from flightplan.errors import FlightplanError, RpcError, from_grpc
 from flightplan.plan import Plan, Plans, Report
@@ -39,10 +39,13 @@ Progress = Callable[[resolver_service_pb2.PlanProgress], None]
 Call = TypeVar("Call")
 
 
-def channel_options() -> list[tuple[str, str]]:
-    """Options of every channel."""
+def channel_options(server: str = "", credentials: grpc.ChannelCredentials | None = None) -> list[tuple[str, Any]]:
+    """Options of a channel to that server. An HTTP proxy of the environment is used by TLS to other machines alone."""
     config = resources.files("flightplan").joinpath("service_config.json").read_text(encoding="utf-8")
-    return [("grpc.service_config", config)]
+    options: list[tuple[str, Any]] = [("grpc.service_config", config)]
+    if credentials is None or _plaintext_token.is_local(server):
+        options.append(("grpc.enable_http_proxy", 0))
+    return options
 
 
 @contextlib.contextmanager
@@ -58,9 +61,12 @@ def _ending(call: Any) -> Iterator[Any]:
 class _Common:
     def __init__(self, server: str | None, credentials: grpc.ChannelCredentials | None, token: str | None):
         named = server or os.environ.get(SERVER_VARIABLE)
+        if named and credentials is None:
+            credentials = _credentials.of_environment()
         if credentials and not named:
             raise ValueError(f"credentials need a server: name one, or set {SERVER_VARIABLE}")
         self.server = named or _own_server.address()
+        self._credentials = credentials
         self._is_own = not named
         self._process = os.getpid()
         token = token or os.environ.get(TOKEN_VARIABLE)
@@ -81,12 +87,15 @@ class Client(_Common):
     Args:
         server: HOST:PORT or unix:PATH; default: $FLIGHTPLAN_SERVER, else a server that this process runs for itself.
             The first client that needs that one waits until it listens (a tenth of a second).
-        credentials: grpc.ssl_channel_credentials(...); None: plain text, for loopback and unix sockets.
+        credentials: grpc.ssl_channel_credentials(...); default: TLS with the authorities in $FLIGHTPLAN_CA_FILE (a
+            certificate of one's own: $FLIGHTPLAN_CERT_FILE and $FLIGHTPLAN_KEY_FILE), else plain text, for loopback
+            and unix sockets.
         token: A bearer token; default: $FLIGHTPLAN_TOKEN. Without credentials it goes to this machine alone, unless
             $FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN is 1.
 
     Raises:
-        ValueError: The token would go to another machine in plain text.
+        ValueError: The token would go to another machine in plain text; or a file of $FLIGHTPLAN_CA_FILE and its like
+            cannot be read.
         ServerNotStarted: This process could not start its own server.
     """
 
@@ -98,7 +107,6 @@ class Client(_Common):
         token: str | None = None,
     ):
         super().__init__(server, credentials, token)
-        self._credentials = credentials
         # This process's own server is asked without gRPC's library, so that this process may fork.
         calls = cast(grpc.Channel, LocalChannel(_own_server.address)) if self._is_own else self.channel
         self._resolver = resolver_service_pb2_grpc.ResolverServiceStub(calls)
@@ -107,7 +115,8 @@ class Client(_Common):
     @functools.cached_property
     def channel(self) -> grpc.Channel:
         """gRPC's channel to the server, for calls of your own. It does not survive os.fork()."""
-        server, options = _own_server.address() if self._is_own else self.server, channel_options()
+        server = _own_server.address() if self._is_own else self.server
+        options = channel_options(server, self._credentials)
         if self._credentials:
             return grpc.secure_channel(server, self._credentials, options)
         return grpc.insecure_channel(server, options)
@@ -268,10 +277,10 @@ class AsyncClient(_Common):
         token: str | None = None,
     ):
         super().__init__(server, credentials, token)
-        options = channel_options()
+        options = channel_options(self.server, self._credentials)
         self.channel: grpc.aio.Channel = (
-            grpc.aio.secure_channel(self.server, credentials, options)
-            if credentials
+            grpc.aio.secure_channel(self.server, self._credentials, options)
+            if self._credentials
             else grpc.aio.insecure_channel(self.server, options)
         )
         # One stub class serves both kinds of channel; its type for asyncio exists only in the .pyi files.

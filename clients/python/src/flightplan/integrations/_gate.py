@@ -34,12 +34,13 @@ def judge(
 ) -> Report | None:
     """The report, after logging its errors.
 
-    None where nothing was judged: there is no training launch in it; or it is no text, or the server does not answer or
-    cannot read it, which a launcher lets pass unless `fail_closed`.
+    None where nothing was judged: there is no training launch in it; or it is no text, or the server does not answer,
+    cannot read it or may not be asked (a token in plain text, a certificate that cannot be read), which a launcher
+    lets pass unless `fail_closed`.
 
     Raises:
         ConfigError: In mode "enforce", for a configuration that cannot run.
-        RpcError, ServerNotStarted, UnicodeError: With `fail_closed`, where it could not be judged.
+        RpcError, ServerNotStarted, ValueError: With `fail_closed`, where it could not be judged.
         ValueError: There is no such mode.
     """
     if mode not in get_args(Mode):
@@ -50,7 +51,7 @@ def judge(
     try:
         with Client(server) as client:
             report = client.validate(config, target=target, gpu=gpu, gpus=gpus, timeout=_TIMEOUT_SECONDS)
-    except (RpcError, ServerNotStarted, UnicodeError) as error:
+    except (RpcError, ServerNotStarted, ValueError) as error:
         if fail_closed:
             raise
         log.warning("not judged: %s", error)
