@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "clients/cli/command.h"
+#include "clients/cli/own_flags.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/shell/slurm_job.h"
@@ -70,6 +71,22 @@ absl::StatusOr<std::string> ReadScript(const std::string& path) {
   return ReadInput(path);
 }
 
+// What the text says of itself into the request, under what `stack` says of all.
+absl::Status AddOwnFlags(absl::string_view text, const StackOptions& stack, absl::Span<const std::string> releases,
+                         v1::ValidateConfigRequest* request) {
+  if (!FindOwnFlags(text).has_value()) return absl::OkStatus();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(StackOptions own, WithOwnFlags(text, stack));
+  for (const std::string& release : releases) {  // of a stack that is named, as of one that is told
+    if (stack.target.empty() && absl::StartsWith(release, absl::StrCat(own.target, "@"))) own.target = release;
+  }
+  v1::ValidateConfigRequest asked;
+  asked.set_input_format(request->input_format());
+  FLIGHTPLAN_RETURN_IF_ERROR(BuildValidateRequest(own, /*read=*/nullptr, &asked));
+  FLIGHTPLAN_RETURN_IF_ERROR(AddPins(own.pins, asked.mutable_stated_knobs()));
+  *request = std::move(asked);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 BatchTotals TotalsOf(const std::vector<BatchItem>& items) {
@@ -116,9 +133,10 @@ absl::StatusOr<BatchFiles> BatchPaths(absl::Span<const std::string> named) {
   return files;
 }
 
-absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, absl::Span<const std::string> releases,
-                         const std::vector<std::string>& paths, Backend& backend,
-                         const std::function<void(size_t done)>& progress, std::vector<BatchItem>* items) {
+absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, const StackOptions& stack,
+                         absl::Span<const std::string> releases, const std::vector<std::string>& paths,
+                         Backend& backend, const std::function<void(size_t done)>& progress,
+                         std::vector<BatchItem>* items) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::shared_ptr<const Catalog> catalog, backend.GetCatalog());
   size_t done = 0;
   for (size_t begin = 0; begin < paths.size(); begin += kBatchChunk) {
@@ -129,7 +147,11 @@ absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, absl::Span<const
       items->push_back({paths[i], {}});
       v1::ValidateConfigRequest request = base;
       doors::Question question;
-      if (absl::StatusOr<std::string> text = ReadScript(paths[i]); text.ok()) {
+      absl::StatusOr<std::string> text = ReadScript(paths[i]);
+      if (text.ok()) {
+        if (absl::Status status = AddOwnFlags(*text, stack, releases, &request); !status.ok()) text = std::move(status);
+      }
+      if (text.ok()) {
         const doors::JobFacts job = doors::FactsOf(ReadSbatchLines(*text));
         question = doors::AskAboutScript(paths[i], *std::move(text), job, releases, *catalog, &request);
       } else {

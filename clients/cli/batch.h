@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "clients/cli/backend.h"
+#include "clients/cli/request.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "service/doors/review.h"
 
@@ -40,11 +41,13 @@ BatchTotals TotalsOf(const std::vector<BatchItem>& items);
 // following links to folders), "@FILE" or "@-" (one path a line). Errors name the path.
 absl::StatusOr<BatchFiles> BatchPaths(absl::Span<const std::string> named);
 
-// Judges every file. `base`: target, machine, software and variables that hold for all; without a target each launch's
-// stack is recognised and its release taken from `releases`. A file that cannot be read or is no launch is "not
-// judged". `progress` is told how many are done. Errors are those of the backend: no answer at all.
-absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, absl::Span<const std::string> releases,
-                         const std::vector<std::string>& paths, Backend& backend,
-                         const std::function<void(size_t done)>& progress, std::vector<BatchItem>* items);
+// Judges every file. `base`: target, machine, software and variables that hold for all, as `stack` says them; what a
+// file says of itself goes under that. Without a target each launch's stack is recognised and its release taken from
+// `releases`. A file that cannot be read or is no launch is "not judged". `progress` is told how many are done. Errors
+// are those of the backend: no answer at all.
+absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, const StackOptions& stack,
+                         absl::Span<const std::string> releases, const std::vector<std::string>& paths,
+                         Backend& backend, const std::function<void(size_t done)>& progress,
+                         std::vector<BatchItem>* items);
 
 }  // namespace flightplan::cli

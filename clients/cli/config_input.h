@@ -10,9 +10,10 @@
 
 namespace flightplan::cli {
 
-// What is judged into the request, and its name for people. INVALID_ARGUMENT: none, or more than one; a file that does
+// The question about one configuration into the request: what is judged, and what `*stack` says of it, under which goes
+// what a file says of itself. Returned: its name for people. INVALID_ARGUMENT: none, or more than one; a file that does
 // not read.
-absl::StatusOr<std::string> FillConfig(const ParsedArguments& parsed, const StackOptions& stack, const Context& context,
+absl::StatusOr<std::string> FillConfig(const ParsedArguments& parsed, const Context& context, StackOptions* stack,
                                        v1::ValidateConfigRequest* request);
 
 }  // namespace flightplan::cli

@@ -129,6 +129,24 @@ class Batch(unittest.TestCase):
         self.assertTrue(rows["./l.sh"]["target"].startswith("loongforge"))
         self.assertEqual(rows["./b.sh"]["target"], "megatron-bridge main")
 
+    def test_what_a_file_says_of_itself_goes_under_the_command_line(self):
+        head = "#!/bin/bash\n# flightplan: --target megatron-lm --gpus 16\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\n"
+        self.write("a.sh", script(3, "torchrun", head))
+        for flags, indivisible in (([], True), (["--gpus", "48"], False)):
+            with self.subTest(flags):
+                row = self.verdicts("a.sh", "--release", "megatron-lm@0.17", *flags, code=1)["a.sh"]
+                self.assertEqual(row["target"], "megatron-lm 0.17")
+                self.assertEqual("mlm.world-divisible" in [f["rule_id"] for f in row["findings"]], indivisible)
+                for command in ("validate", "fix"):
+                    alone = subprocess.run([FLIGHTPLAN, command, "a.sh", *flags], cwd=self.root, capture_output=True, timeout=60)
+                    self.assertEqual(b"[mlm.world-divisible]" in alone.stdout + alone.stderr, indivisible, alone)
+        self.write("b.sh", script(2, "torchrun", "# flightplan: --gpuz 16\n"))
+        for command in (["validate"], ["validate", "--batch"], ["fix"], ["diff", "a.sh"]):
+            with self.subTest(command):
+                done = subprocess.run([FLIGHTPLAN, *command, "b.sh"], cwd=self.root, capture_output=True, timeout=60)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(b"b.sh: its comment # flightplan: unknown flag --gpuz; did you mean --gpu", done.stderr)
+
     def test_a_file_alone_is_recognised_too(self):
         for name, text, target in (("m.sh", script(2), "megatron-lm main"),
                                    ("l.sh", "torchrun --nproc-per-node 8 $LOONGFORGE_PATH/loongforge/train.py --bf16\n",

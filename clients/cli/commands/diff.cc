@@ -11,6 +11,7 @@
 #include "clients/cli/diff_page.h"
 #include "clients/cli/file_question.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/own_flags.h"
 #include "clients/cli/report.h"
 #include "clients/cli/request.h"
 #include "clients/cli/text.h"
@@ -74,11 +75,14 @@ Reading Resolved(const std::string& name, const v1::ResolveConfigRequest& reques
 // A launch, judged as it stands.
 Reading Judged(const std::string& path, std::string text, const DiffOptions& options, Backend& backend) {
   v1::ValidateConfigRequest request;
-  if (absl::Status status = BuildValidateRequest(options.shared.stack, options.shared.read, &request); !status.ok())
-    return {status, true};
   if (!options.shared.stack.pins.empty()) {
     return Wrong("--set changes no launch file; write it into the file, or compare flags");
   }
+  const absl::StatusOr<StackOptions> stack = WithOwnFlags(text, options.shared.stack);
+  if (!stack.ok()) return Wrong(absl::StrCat(path, ": ", stack.status().message()));
+  absl::Status status = BuildValidateRequest(*stack, options.shared.read, &request);
+  status.Update(AddPins(stack->pins, request.mutable_stated_knobs()));
+  if (!status.ok()) return {status, true};
   request.set_input_format(options.input_format);
   request.mutable_file()->set_name(path);
   request.mutable_file()->set_text(std::move(text));
@@ -87,7 +91,8 @@ Reading Judged(const std::string& path, std::string text, const DiffOptions& opt
   if (!why_not.ok()) return {why_not.status()};
   if (!why_not->empty()) return Wrong(absl::StrCat(path, ": ", *why_not));
   v1::ValidateConfigResponse response;
-  if (absl::Status status = backend.ValidateConfig(request, &response); !status.ok()) return {status};
+  status = backend.ValidateConfig(request, &response);
+  if (!status.ok()) return {status};
   return {SideOf(path, response)};
 }
 

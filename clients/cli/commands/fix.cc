@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
+#include "clients/cli/config_input.h"
 #include "clients/cli/file_question.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/fit_line.h"
@@ -134,25 +135,12 @@ int RunFix(Arguments args, Context& context) {
   if (options.write && (path.empty() || path == "-")) return Misuse(command, "--write wants a FILE", context);
 
   v1::ValidateConfigRequest request;
-  if (const absl::Status status = BuildValidateRequest(options.stack, ReaderOf(context), &request); !status.ok()) {
-    return Misuse(command, status.message(), context);
-  }
-  if (const absl::Status status = AddPins(options.stack.pins, request.mutable_stated_knobs()); !status.ok()) {
-    return Misuse(command, status.message(), context);
-  }
+  const absl::StatusOr<std::string> input = FillConfig(parsed, context, &options.stack, &request);
+  if (!input.ok()) return Misuse(command, input.status().message(), context);
   request.set_input_format(options.input_format);
   request.set_repair(true);
   request.set_repair_convergence(options.convergence);
   request.set_repair_room(options.room);
-  if (path.empty()) {
-    request.mutable_arguments();
-    for (const std::string& argument : *parsed.rest) request.mutable_arguments()->add_values(argument);
-  } else {
-    absl::StatusOr<std::string> text = ReadInput(path, context);
-    if (!text.ok()) return Misuse(command, text.status().message(), context);
-    request.mutable_file()->set_name(path);
-    request.mutable_file()->set_text(*std::move(text));
-  }
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
   const absl::StatusOr<std::string> why_not = CompleteQuestion(**backend, &request);

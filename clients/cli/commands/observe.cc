@@ -17,6 +17,7 @@
 #include "clients/cli/observe/observe_page.h"
 #include "clients/cli/observe/read_run.h"
 #include "clients/cli/observe/report.h"
+#include "clients/cli/own_flags.h"
 #include "clients/cli/progress_line.h"
 #include "clients/cli/request.h"
 #include "clients/cli/stack_files.h"
@@ -159,11 +160,22 @@ struct Compared {
 std::optional<int> JudgeLaunch(const CommandLine& command, const ObserveOptions& options, const RunLog& log,
                                Backend& backend, Context& context, Compared* compared) {
   v1::ValidateConfigRequest& request = compared->request;
-  if (const absl::Status status = BuildValidateRequest(options.stack, ReaderOf(context), &request); !status.ok()) {
+  StackOptions stack = options.stack;
+  std::string text;
+  if (!options.launch.empty()) {
+    absl::StatusOr<std::string> read = ReadInput(options.launch);
+    if (!read.ok()) return Misuse(command, read.status().message(), context);
+    text = *std::move(read);
+    const absl::StatusOr<StackOptions> own = WithOwnFlags(text, stack);
+    if (!own.ok())
+      return Misuse(command, absl::StrCat("--launch ", options.launch, ": ", own.status().message()), context);
+    stack = *own;
+  }
+  if (const absl::Status status = BuildValidateRequest(stack, ReaderOf(context), &request); !status.ok()) {
     return Misuse(command, status.message(), context);
   }
   request.set_input_format(options.input_format);
-  if (const int32_t ran_on = WorldSize(log); ran_on > 0 && !options.stack.gpus.has_value()) {
+  if (const int32_t ran_on = WorldSize(log); ran_on > 0 && !stack.gpus.has_value()) {
     if (request.has_hardware()) request.mutable_hardware()->set_gpu_count(ran_on);
     if (!request.has_hardware()) request.set_world_size(ran_on);
   }
@@ -172,11 +184,9 @@ std::optional<int> JudgeLaunch(const CommandLine& command, const ObserveOptions&
     FillFramework(&request);
     compared->name = "the arguments that it printed";
   } else {
-    absl::StatusOr<std::string> text = ReadInput(options.launch);
-    if (!text.ok()) return Misuse(command, text.status().message(), context);
     request.mutable_file()->set_name(options.launch);
-    request.mutable_file()->set_text(*std::move(text));
-    if (const absl::Status status = AddPins(options.stack.pins, request.mutable_stated_knobs()); !status.ok()) {
+    request.mutable_file()->set_text(std::move(text));
+    if (const absl::Status status = AddPins(stack.pins, request.mutable_stated_knobs()); !status.ok()) {
       return Misuse(command, status.message(), context);
     }
     const absl::StatusOr<std::string> why_not = CompleteQuestion(backend, &request);

@@ -96,7 +96,6 @@ absl::StatusOr<std::string> FillQuestion(const TimelineOptions& options, const P
                                          const Context& context, Backend& backend,
                                          v1::DescribeTimelineRequest* request) {
   const bool script = !parsed.positional.empty() || parsed.rest.has_value();
-  const StackOptions& stack = options.question.stack;
   if (!script) {
     v1::ResolveConfigRequest* const question = request->mutable_resolve();
     FLIGHTPLAN_RETURN_IF_ERROR(BuildResolveRequest(options.question, question));
@@ -106,10 +105,10 @@ absl::StatusOr<std::string> FillQuestion(const TimelineOptions& options, const P
   if (!options.question.model.empty()) {
     return absl::InvalidArgumentError("--model and a SCRIPT: one of them says what runs");
   }
+  StackOptions stack = options.question.stack;
   v1::ValidateConfigRequest* const config = request->mutable_validate();
-  FLIGHTPLAN_RETURN_IF_ERROR(BuildValidateRequest(stack, ReaderOf(context), config));
   config->set_input_format(options.input_format);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string name, FillConfig(parsed, stack, context, config));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string name, FillConfig(parsed, context, &stack, config));
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string why_not, CompleteQuestion(backend, config));
   if (!why_not.empty()) return absl::InvalidArgumentError(absl::StrCat("nothing to draw: ", why_not));
   return stack.gpu.empty() ? name : absl::StrCat(name, " on ", stack.gpu);

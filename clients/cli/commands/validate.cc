@@ -211,7 +211,8 @@ int Batch(const CommandLine& command, const ValidateOptions& options, const Pars
   {
     BatchProgress progress(files->paths.size());
     const absl::Status status = ReviewBatch(
-        base, options.releases, files->paths, backend, [&progress](size_t done) { progress.Show(done); }, &items);
+        base, options.stack, options.releases, files->paths, backend, [&progress](size_t done) { progress.Show(done); },
+        &items);
     if (!status.ok()) return Failed(command, status, context);
   }
   context.out += options.format == "jsonl" ? RenderBatchJsonLines(items)
@@ -253,9 +254,6 @@ int RunValidate(Arguments args, Context& context) {
   const bool door = options.batch || !options.slurm.path.empty();
 
   v1::ValidateConfigRequest request;
-  if (const absl::Status status = BuildValidateRequest(options.stack, ReaderOf(context), &request); !status.ok()) {
-    return Misuse(command, status.message(), context);
-  }
   request.set_input_format(options.input_format);
   if (door && !options.stack.probe_profile.empty()) {
     return Misuse(command,
@@ -263,6 +261,9 @@ int RunValidate(Arguments args, Context& context) {
                   context);
   }
   if (door) {
+    if (const absl::Status status = BuildValidateRequest(options.stack, ReaderOf(context), &request); !status.ok()) {
+      return Misuse(command, status.message(), context);
+    }
     const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
     if (!backend.ok()) return Misuse(command, backend.status().message(), context);
     return options.batch ? Batch(command, options, parsed, request, **backend, context)
@@ -275,7 +276,7 @@ int RunValidate(Arguments args, Context& context) {
     return Misuse(command, absl::StrCat("unexpected argument ", Quoted(parsed.positional[1]), "; many files: --batch"),
                   context);
   }
-  const absl::StatusOr<std::string> input = FillConfig(parsed, options.stack, context, &request);
+  const absl::StatusOr<std::string> input = FillConfig(parsed, context, &options.stack, &request);
   if (!input.ok()) return Misuse(command, input.status().message(), context);
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);

@@ -12,12 +12,12 @@
 #include "absl/strings/str_split.h"
 #include "clients/cli/file_question.h"
 #include "clients/cli/findings.h"
-#include "clients/cli/flags.h"
+#include "clients/cli/fit_line.h"
 #include "clients/cli/lsp/source_link.h"
+#include "clients/cli/own_flags.h"
 #include "clients/cli/rpc/json_text.h"
 #include "clients/cli/versions_page.h"
 #include "resolver/base/status_macros.h"
-#include "resolver/plan/stack.h"
 
 namespace flightplan::cli {
 namespace {
@@ -25,7 +25,6 @@ namespace {
 constexpr absl::string_view kSource = "flightplan";
 // Of every place that would have to be executed to be known: no fault, and a script of a site is full of them.
 constexpr absl::string_view kNotRead = "input.not-judged";
-constexpr size_t kCommentLines = 200;  // among the first of a file
 constexpr int64_t kMaxDebounceMs = 5000;
 constexpr size_t kShownFixes = 3;
 
@@ -45,31 +44,6 @@ std::string DiagnosticJson(const std::string& range, int severity, absl::string_
 // LSP's own numbers.
 int SeverityOf(v1::Severity severity) {
   return severity == v1::SEVERITY_ERROR ? 1 : severity == v1::SEVERITY_WARNING ? 2 : 3;
-}
-
-// "# flightplan: --gpu h100-sxm --gpus 64", a line of its own; empty: there is none.
-struct OwnFlags {
-  size_t begin = 0, end = 0;
-  std::vector<std::string> words;
-};
-std::optional<OwnFlags> FindOwnFlags(absl::string_view text) {
-  size_t start = 0;
-  for (size_t line = 0; line < kCommentLines && start < text.size(); ++line) {
-    const size_t end = std::min(text.find('\n', start), text.size());
-    const absl::string_view words = absl::StripAsciiWhitespace(text.substr(start, end - start));
-    if (absl::StartsWith(words, kStackComment)) {
-      const size_t begin = static_cast<size_t>(words.data() - text.data());
-      return OwnFlags{begin, begin + words.size(),
-                      absl::StrSplit(words.substr(kStackComment.size()), absl::ByAnyChar(" \t"), absl::SkipEmpty())};
-    }
-    start = end + 1;
-  }
-  return std::nullopt;
-}
-
-absl::Status ApplyFlags(const std::vector<std::string>& words, StackOptions* options) {
-  const CommandLine command{.name = "lsp", .groups = StackFlags(options)};
-  return ParseArguments(command, words).status();
 }
 
 // Where a finding without a place of its own is shown: at the program that the script runs, else the first line.
@@ -222,7 +196,7 @@ Judgement JudgeDocument(const Document& document, const LspSettings& settings, B
   const TextLines lines(document.text);
   const std::optional<OwnFlags> own = FindOwnFlags(document.text);
   if (own.has_value()) {
-    if (const absl::Status status = ApplyFlags(own->words, &options); !status.ok()) {
+    if (const absl::Status status = ApplyOwnFlags(*own, &options); !status.ok()) {
       judgement.diagnostics = OneDiagnostic(RangeJson(lines, own->begin, own->end), 2, status.message());
       return judgement;
     }
