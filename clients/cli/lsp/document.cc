@@ -129,13 +129,17 @@ absl::Status ReadSetting(const std::string& name, const rapidjson::Value& value,
       if (!pin.IsString()) return wrong("a list of KNOB=VALUE");
       settings->stack.pins.emplace_back(JsonTextOf(pin));
     }
+  } else {
+    return absl::InvalidArgumentError(
+        absl::StrCat("setting ", name, " is none of gpu, gpus, stack, release, set, debounceMs"));
   }
   return absl::OkStatus();
 }
 
-// The request as asked, or why there is none: empty for a text that is no launch.
+// The request as asked, or why there is none: empty for a text that is no launch. `note`: what of the settings does not
+// hold for it.
 absl::StatusOr<bool> BuildQuestion(const Document& document, const LspSettings& settings, const StackOptions& options,
-                                   Backend& backend, v1::ValidateConfigRequest* request) {
+                                   Backend& backend, v1::ValidateConfigRequest* request, std::string* note) {
   FLIGHTPLAN_RETURN_IF_ERROR(BuildValidateRequest(options, /*read=*/nullptr, request));
   FLIGHTPLAN_RETURN_IF_ERROR(AddPins(options.pins, request->mutable_stated_knobs()));
   const bool stated = !request->target().framework().empty();
@@ -148,6 +152,9 @@ absl::StatusOr<bool> BuildQuestion(const Document& document, const LspSettings& 
     const std::vector<std::string> known = ReleasesOf(request->target().framework());
     if (std::find(known.begin(), known.end(), settings.release) != known.end()) {
       request->mutable_target()->set_version(settings.release);
+    } else {
+      *note = absl::StrCat("judged as main: setting release is ", settings.release, ", ", request->target().framework(),
+                           " has ", known.empty() ? "no other" : absl::StrJoin(known, ", "));
     }
   }
   return true;
@@ -202,7 +209,8 @@ Judgement JudgeDocument(const Document& document, const LspSettings& settings, B
     }
   }
   const size_t shown = own.has_value() ? own->begin : 0, shown_end = own.has_value() ? own->end : 0;
-  const absl::StatusOr<bool> asked = BuildQuestion(document, settings, options, backend, &judgement.request);
+  std::string note;
+  const absl::StatusOr<bool> asked = BuildQuestion(document, settings, options, backend, &judgement.request, &note);
   absl::Status status = asked.status();
   if (asked.ok() && !*asked) return judgement;
   if (asked.ok()) status = backend.ValidateConfig(judgement.request, &judgement.response);
@@ -212,7 +220,15 @@ Judgement JudgeDocument(const Document& document, const LspSettings& settings, B
     return judgement;
   }
   judgement.asked = judgement.response.completeness() != v1::COMPLETENESS_NONE;
-  if (judgement.asked) judgement.diagnostics = Diagnostics(document, judgement.response);
+  if (!judgement.asked) return judgement;
+  judgement.diagnostics = Diagnostics(document, judgement.response);
+  if (const std::string fault = GpuFault(judgement.response); !fault.empty()) {
+    note = absl::StrCat("not judged: hardware, memory: ", fault, note.empty() ? "" : "\n", note);
+  }
+  if (!note.empty()) {
+    const auto said = OneDiagnostic(RangeJson(lines, shown, shown_end), 3, note);
+    judgement.diagnostics.insert(judgement.diagnostics.begin(), said.begin(), said.end());
+  }
   return judgement;
 }
 

@@ -158,6 +158,18 @@ TEST_F(LspServerTest, TakesSettingsAndTheFilesOwn) {
   EXPECT_TRUE(absl::StrContains(wrong["params"]["diagnostics"][0]["message"].GetString(), "unknown flag --gpuz"));
   const auto messages = Talk(Hello(R"({"gpus":"many"})"));
   EXPECT_TRUE(absl::StrContains(messages[0], "setting gpus wants an integer")) << messages[0];
+  const auto unknown = Talk(Hello(R"({"gpuz":"h100-sxm"})"));
+  EXPECT_TRUE(absl::StrContains(unknown[0], "setting gpuz is none of gpu, gpus, stack")) << unknown[0];
+}
+
+TEST_F(LspServerTest, SaysWhichNamesOfTheSettingsAreNotKnown) {
+  for (const auto& [settings, words] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"gpu":"h900-sxm","gpus":8})", "not judged: hardware, memory: no GPU named 'h900-sxm'"},
+           {R"({"release":"9.9"})", "judged as main: setting release is 9.9, megatron-lm has 0."},
+           {R"({"stack":"megatron-ml"})", "megatron-ml"}}) {
+    const rapidjson::Document said = Published(Talk(Hello(settings) + Open(kScript)));
+    EXPECT_TRUE(absl::StrContains(said["params"]["diagnostics"][0]["message"].GetString(), words)) << JsonOf(said);
+  }
 }
 
 TEST_F(LspServerTest, ExplainsWhatIsUnderTheCursor) {
