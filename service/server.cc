@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <thread>
 
 #include "absl/strings/match.h"
@@ -95,6 +96,15 @@ int SearchesAtATime() {
 
 int64_t InFlightLimit(const Settings& settings) {
   return settings.max_in_flight > 0 ? settings.max_in_flight : int64_t{kInFlightPerCore} * Cores();
+}
+
+// What stands in the way of one of them.
+absl::Status CheckFree(const std::vector<std::string>& addresses) {
+  for (const std::string& address : addresses) {
+    const std::string why = WhyNotListen(address);
+    if (!why.empty()) return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": ", why));
+  }
+  return absl::OkStatus();
 }
 
 std::string VersionJson(const std::string& catalog_revision) {
@@ -267,6 +277,12 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings,
   grpc::EnableDefaultHealthCheckService(true);
   // Linked for reflection: a generic client can then call the health service as it calls the others.
   (void)grpc::health::v1::HealthCheckRequest::descriptor();
+  std::vector<std::string> addresses = settings.listen, sockets;
+  if (!settings.front_listen.empty()) addresses.push_back(settings.front_listen);
+  std::copy_if(addresses.begin(), addresses.end(), std::back_inserter(sockets),
+               [](const std::string& address) { return absl::StartsWith(address, "unix:"); });
+  // Before gRPC takes a socket away from a server that listens on it.
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckFree(sockets));
   grpc::ServerBuilder builder;
   Configure(settings, &builder);
   server->ports_.resize(settings.listen.size());
@@ -287,13 +303,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings,
 
   parts.grpc_server = builder.BuildAndStart();
   if (parts.grpc_server == nullptr) {
-    std::vector<std::string> addresses = settings.listen;
-    if (!settings.front_listen.empty()) addresses.push_back(settings.front_listen);
-    for (const std::string& address : addresses) {
-      const std::string why = WhyNotListen(address);
-      if (!why.empty()) return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": ", why));
-    }
-    return absl::UnavailableError(absl::StrCat("cannot listen on all of ", absl::StrJoin(settings.listen, ", ")));
+    FLIGHTPLAN_RETURN_IF_ERROR(CheckFree(addresses));
+    return absl::UnavailableError(absl::StrCat("cannot listen on all of ", absl::StrJoin(addresses, ", ")));
   }
   if (!settings.http_listen.empty() || !settings.health_listen.empty()) {
     std::vector<OwnAddress> own;

@@ -2,6 +2,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -277,6 +278,33 @@ TEST(ServerStart, ServesOnAUnixSocket) {
   ClientContext context;
   v1::ResolveConfigResponse response;
   EXPECT_TRUE(stub->ResolveConfig(&context, RequestNamed("m"), &response).ok());
+}
+
+TEST(ServerStart, LeavesTheSocketOfARunningServer) {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("s.sock");
+  Settings settings;
+  settings.listen = {absl::StrCat("unix:", path)};
+  settings.http_listen = "";
+  const auto start = [&settings] {
+    return Server::Start(settings, TestCatalog(),
+                         std::make_unique<FakeBackend>(std::make_shared<FakeBackend::Control>()));
+  };
+  const auto first = start();
+  ASSERT_TRUE(first.ok()) << first.status();
+  for (const bool front : {false, true}) {
+    if (front) settings.front_listen = std::exchange(settings.listen[0], "127.0.0.1:0");
+    const auto second = start();
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.status().message(),
+              absl::StrCat("cannot listen on unix:", path,
+                           ": another program listens there: end it, or choose another path"));
+    const auto stub = v1::ResolverService::NewStub(
+        grpc::CreateChannel(absl::StrCat("unix:", path), grpc::InsecureChannelCredentials()));
+    ClientContext context;
+    v1::ResolveConfigResponse response;
+    EXPECT_TRUE(stub->ResolveConfig(&context, RequestNamed("m"), &response).ok());
+  }
 }
 
 }  // namespace

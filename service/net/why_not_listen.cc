@@ -2,8 +2,11 @@
 
 #include <netdb.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -31,7 +34,26 @@ std::string InWords(int error) {
   }
 }
 
+// Why what is at the path may not be replaced by a socket. gRPC removes a socket that it finds, whoever listens on it.
+std::string WhyNotReplaced(const std::string& path) {
+  struct stat file = {};
+  if (::lstat(path.c_str(), &file) != 0) return "";
+  if (!S_ISSOCK(file.st_mode)) return "it exists and is no socket: remove it, or choose another path";
+  const Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.is_open()) return InWords(errno);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), std::min(path.size(), sizeof address.sun_path - 1));
+  const int error = ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+  // EAGAIN: more wait there than may.
+  if (error == 0 || error == EAGAIN) return "another program listens there: end it, or choose another path";
+  if (error == EACCES) return "another user's program may listen there: remove it, or choose another path";
+  return "";
+}
+
 std::string WhyNoSocketFile(absl::string_view path) {
+  std::string why = WhyNotReplaced(std::string(path));
+  if (!why.empty()) return why;
   absl::string_view folder = path.substr(0, path.rfind('/'));
   if (folder.empty() || folder.size() == path.size()) folder = folder.empty() ? "/" : ".";
   if (::access(std::string(folder).c_str(), W_OK | X_OK) == 0) return "";

@@ -4,9 +4,14 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cstring>
+#include <fstream>
 #include <string>
+
+#include "tests/support/temporary_folder.h"
 
 namespace flightplan::service {
 namespace {
@@ -40,6 +45,30 @@ TEST(WhyNotListen, SaysThatAPortIsTaken) {
 TEST(WhyNotListen, SaysNothingOfAFreePort) {
   EXPECT_EQ(WhyNotListen("127.0.0.1:0"), "");
   EXPECT_EQ(WhyNotListen("unix:/tmp/flightplan-why-not.sock"), "");
+}
+
+TEST(WhyNotListen, LeavesASocketToTheProgramThatListens) {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("s.sock");
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof address.sun_path);
+  std::memcpy(address.sun_path, path.data(), path.size());
+  ASSERT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(fd, 0), 0);
+  for (int i = 0; i < 3; ++i) {  // also where its queue is full
+    EXPECT_EQ(WhyNotListen("unix:" + path), "another program listens there: end it, or choose another path");
+  }
+  ::close(fd);
+  EXPECT_EQ(WhyNotListen("unix:" + path), "") << "what a program left behind is nobody's";
+}
+
+TEST(WhyNotListen, LeavesAFileThatIsNoSocket) {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("notes");
+  std::ofstream(path) << "mine";
+  EXPECT_EQ(WhyNotListen("unix:" + path), "it exists and is no socket: remove it, or choose another path");
 }
 
 TEST(WhyNotListen, NamesWhatIsMissing) {
