@@ -39,9 +39,7 @@ absl::Status FromRpc(const google::rpc::Status& error) {
 absl::Status FromGrpc(const grpc::Status& status, const std::string& address, int seconds) {
   if (status.ok()) return absl::OkStatus();
   const auto code = static_cast<absl::StatusCode>(status.error_code());
-  if (code == absl::StatusCode::kUnavailable) {
-    return absl::UnavailableError(absl::StrCat("no answer from ", address, ": ", status.error_message()));
-  }
+  if (code == absl::StatusCode::kUnavailable) return NoAnswer(address, status.error_message());
   // The server's own end of a question has details; the library's end of a call has none.
   if (code == absl::StatusCode::kDeadlineExceeded && !status.error_details().empty()) {
     return absl::DeadlineExceededError(absl::StrCat(address, ": ", status.error_message()));

@@ -11,6 +11,7 @@
 #include "clients/cpp/plaintext_token.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
+#include "grpcpp/support/channel_arguments.h"
 #include "resolver/base/status_macros.h"
 #include "service/local/input_file.h"
 
@@ -61,12 +62,29 @@ absl::Status CheckAddress(const std::string& address) {
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& address) {
   FLIGHTPLAN_RETURN_IF_ERROR(CheckAddress(address));
   FLIGHTPLAN_RETURN_IF_ERROR(CheckToken(address));
-  if (Variable("FLIGHTPLAN_CA_FILE").empty()) return grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
+  const bool plaintext = Variable("FLIGHTPLAN_CA_FILE").empty();
+  grpc::ChannelArguments arguments;
+  if (plaintext || IsLocalAddress(address)) arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  if (plaintext) {
+    for (const char* own : {"FLIGHTPLAN_CERT_FILE", "FLIGHTPLAN_KEY_FILE"}) {
+      if (Variable(own).empty()) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(own, " needs FLIGHTPLAN_CA_FILE: without it the server is asked in plain text"));
+    }
+    return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  }
   grpc::SslCredentialsOptions options;
   FLIGHTPLAN_ASSIGN_OR_RETURN(options.pem_root_certs, ContentOf("FLIGHTPLAN_CA_FILE"));
   FLIGHTPLAN_ASSIGN_OR_RETURN(options.pem_cert_chain, ContentOf("FLIGHTPLAN_CERT_FILE"));
   FLIGHTPLAN_ASSIGN_OR_RETURN(options.pem_private_key, ContentOf("FLIGHTPLAN_KEY_FILE"));
-  return grpc::CreateChannel(address, grpc::SslCredentials(options));
+  return grpc::CreateCustomChannel(address, grpc::SslCredentials(options), arguments);
+}
+
+absl::Status NoAnswer(const std::string& address, const std::string& why) {
+  // What a server that speaks TLS does with plain text.
+  const bool hung_up = absl::StrContains(why, "Socket closed") && Variable("FLIGHTPLAN_CA_FILE").empty();
+  return absl::UnavailableError(absl::StrCat("no answer from ", address, ": ", why,
+                                             hung_up ? " (does the server speak TLS? FLIGHTPLAN_CA_FILE)" : ""));
 }
 
 absl::Status NoAnswerInTime(const std::string& address) {

@@ -70,8 +70,11 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
                                            const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
   arguments.SetServiceConfigJSON(kServiceConfig);
+  const bool plaintext = credentials != nullptr && IsPlaintext(*credentials);
+  // A proxy would read what is in plain text, and cannot reach this machine's own addresses.
+  if (plaintext || IsLocalAddress(address)) arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> guards;
-  if (credentials != nullptr && IsPlaintext(*credentials) && !MayCarryPlaintextToken(address)) {
+  if (plaintext && !MayCarryPlaintextToken(address)) {
     guards.push_back(std::make_unique<TokenGuards>(address));
   }
   return grpc::experimental::CreateCustomChannelWithInterceptors(address, credentials, arguments, std::move(guards));

@@ -1,6 +1,10 @@
 #include "flightplan/channel.h"
 
+#include <arpa/inet.h>
 #include <grpcpp/grpcpp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -61,6 +65,47 @@ TEST(PlaintextToken, CallsWithoutATokenTlsAndThisMachineAreLeftAlone) {
   EXPECT_NE(Ask(MakeChannel(kElsewhere, grpc::SslCredentials({})), true).error_code(),
             grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_NE(Ask(MakeChannel("127.0.0.1:1"), true).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+// A proxy that takes connections and answers nobody.
+class Proxy {
+ public:
+  Proxy() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(fd_, 8), 0);
+    ::getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size);
+    setenv("http_proxy", ("http://127.0.0.1:" + std::to_string(ntohs(address.sin_port))).c_str(), 1);
+  }
+  ~Proxy() {
+    unsetenv("http_proxy");
+    ::close(fd_);
+  }
+  // Whether anybody has come since.
+  bool Met() {
+    const int caller = ::accept(fd_, nullptr, nullptr);
+    if (caller >= 0) ::close(caller);
+    return caller >= 0;
+  }
+
+ private:
+  const int fd_;
+};
+
+TEST(Proxies, HearOfNoPlaintextAndOfNoLocalAddress) {
+  Proxy proxy;
+  setenv(kAllowPlaintextToken, "1", 1);
+  Ask(MakeChannel(kElsewhere), true);
+  unsetenv(kAllowPlaintextToken);
+  EXPECT_FALSE(proxy.Met());
+  Ask(MakeChannel("127.0.0.1:1"), true);
+  Ask(MakeChannel("localhost:1", grpc::SslCredentials({})), true);
+  EXPECT_FALSE(proxy.Met());
+  Ask(MakeChannel(kElsewhere, grpc::SslCredentials({})), true);
+  EXPECT_TRUE(proxy.Met()) << "TLS may need it";
 }
 
 TEST(PlaintextToken, TheEnvironmentAllowsIt) {

@@ -47,6 +47,29 @@ FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN=1 FLIGHTPLAN_CA_FILE="" FLIGHTPLAN_TOKEN="$secr
   >"$work/out" 2>"$work/err" || code=$?
 [ "$code" = 3 ] || fail "where it is allowed, the server is asked: $code, $(cat "$work/err")"
 
+# --- A proxy of the environment hears of no plain text and of no local address; TLS to another machine may need it ---
+python3 -c '
+import socket, sys
+proxy = socket.create_server(("127.0.0.1", 0))
+print(proxy.getsockname()[1], flush=True)
+while True:
+    print("asked for", proxy.accept()[0].recv(4096).split()[1].decode(), flush=True)' >"$work/proxy" &
+wait_for "a proxy" test -s "$work/proxy"
+through() { env {http,https,grpc}_proxy="http://127.0.0.1:$(head -1 "$work/proxy")" FLIGHTPLAN_TOKEN="$secret" "$@" >"$work/out" 2>"$work/err"; }
+through "$flightplan" gpus --server "$address" || fail "TLS to localhost where there is a proxy: $(cat "$work/err")"
+! through env FLIGHTPLAN_CA_FILE= FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN=1 timeout 5 "$flightplan" gpus --server 192.0.2.1:1 || fail "nobody has answered"
+! grep -q asked "$work/proxy" || fail "a proxy could read a token: $(cat "$work/proxy")"
+! through timeout 5 "$flightplan" gpus --server 192.0.2.1:1 || fail "nobody has answered"
+grep -q "asked for 192.0.2.1:1" "$work/proxy" || fail "TLS goes by the proxy"
+
+# --- What has no effect, and plain text where TLS is spoken, are said ---
+code=0
+FLIGHTPLAN_CA_FILE="" FLIGHTPLAN_CERT_FILE="$work/cert.pem" ask "" gpus || code=$?
+[ "$code" = 2 ] || fail "a certificate that is not shown ended with $code"
+grep -q "FLIGHTPLAN_CERT_FILE needs FLIGHTPLAN_CA_FILE" "$work/err" || fail "a certificate that is not shown: $(cat "$work/err")"
+! FLIGHTPLAN_CA_FILE="" ask "" gpus || fail "plain text was let in"
+grep -q "does the server speak TLS? FLIGHTPLAN_CA_FILE" "$work/err" || fail "plain text to TLS: $(cat "$work/err")"
+
 # --- Secrets in a request: in an argument, an environment value, a model's name ---
 printf 'export WANDB_API_KEY=%s\ntorchrun train.py --wandb-key %s --num-layers lots\n' "$secret" "$secret" >"$work/launch.sh"
 ask "$secret" validate "$work/launch.sh" || true

@@ -154,9 +154,8 @@ class Remote {
     if (status.ok()) return absl::OkStatus();
     const auto code = static_cast<absl::StatusCode>(status.error_code());
     if (code == absl::StatusCode::kDeadlineExceeded) return NoAnswerInTime(address_);
-    return absl::Status(code, code == absl::StatusCode::kUnavailable
-                                  ? absl::StrCat("no answer from ", address_, ": ", status.error_message())
-                                  : status.error_message());
+    if (code == absl::StatusCode::kUnavailable) return NoAnswer(address_, status.error_message());
+    return absl::Status(code, status.error_message());
   }
 
   const std::string address_;

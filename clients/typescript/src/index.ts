@@ -43,13 +43,15 @@ export class Client {
    * @param address HOST:PORT or unix:PATH.
    * @param credentials Default: plain text, which a server takes on loopback and unix sockets. In plain text a call with a
    *     token (metadata "authorization") to another machine ends with UNAUTHENTICATED before anything is sent, unless
-   *     FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN is 1.
+   *     FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN is 1. An HTTP proxy of the environment is used by TLS to other machines alone.
    */
   constructor(address: string, credentials: grpc.ChannelCredentials = grpc.credentials.createInsecure()) {
-    const readable = !credentials._isSecure() && !isLocalAddress(address);
+    const [plaintext, local] = [!credentials._isSecure(), isLocalAddress(address)];
     const options = {
       "grpc.service_config": JSON.stringify(serviceConfig),
-      interceptors: readable ? [tokenGuard(address)] : [],
+      // A proxy would read what is in plain text, and cannot reach this machine's own addresses.
+      ...(plaintext || local ? { "grpc.enable_http_proxy": 0 } : {}),
+      interceptors: plaintext && !local ? [tokenGuard(address)] : [],
     };
     this.resolver = new ResolverServiceClient(address, credentials, options);
     this.catalog = new CatalogServiceClient(address, credentials, options);

@@ -1,6 +1,8 @@
 // Retries by the shared service config, against a server that fails on purpose.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -72,6 +74,29 @@ test("local addresses", { skip: !existsSync(LOCAL_ADDRESSES) }, () => {
   const rows = lines.filter((line) => !line.startsWith("#")).map((line) => line.split("\t"));
   assert.ok(rows.length > 30);
   for (const [expected, address] of rows) assert.equal(isLocalAddress(address ?? ""), expected === "yes", address);
+});
+
+test("a proxy hears of no plain text and of no local address", async () => {
+  const seen: string[] = [];
+  const proxy = createServer().on("connect", (request, socket) => {
+    seen.push(request.url ?? "");
+    socket.end();
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  const variables = ["http_proxy", "https_proxy", "grpc_proxy"];
+  for (const name of variables) process.env[name] = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const { ask, stop } = await failing(0, grpc.status.OK);
+  assert.equal((await ask()).digest, "fp1-here");
+  stop();
+  process.env[ALLOW_PLAINTEXT_TOKEN] = "1";
+  await endOf(new Client("192.0.2.1:1"));
+  delete process.env[ALLOW_PLAINTEXT_TOKEN];
+  await endOf(new Client("localhost:1", grpc.credentials.createSsl()));
+  assert.deepEqual(seen, []);
+  await endOf(new Client("192.0.2.1:1", grpc.credentials.createSsl()));
+  assert.deepEqual([...new Set(seen)], ["192.0.2.1:1"]); // TLS may need it
+  for (const name of variables) delete process.env[name];
+  proxy.close();
 });
 
 // How a call with a token to nobody (TEST-NET-1) ends: unary and as a stream.
