@@ -115,8 +115,11 @@ std::string VersionJson(const std::string& catalog_revision) {
 
 // Read at every scrape: the files are replaced while the server runs.
 void ShowCertificates(const Settings& settings, Metrics* metrics) {
-  const std::pair<absl::string_view, const std::string*> kFiles[] = {{"server", &settings.tls_cert_file},
-                                                                     {"client_ca", &settings.tls_client_ca_file}};
+  const std::pair<absl::string_view, const std::string*> kFiles[] = {
+      {"server", &settings.tls_cert_file},
+      {"client_ca", &settings.tls_client_ca_file},
+      {"webhook", &settings.webhook_cert_file},
+      {"webhook_client_ca", &settings.webhook_client_ca_file}};
   for (const auto& [role, path] : kFiles) {
     if (path->empty()) continue;
     const absl::StatusOr<absl::Time> end = CertificateExpiry(*path);

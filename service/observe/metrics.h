@@ -66,7 +66,7 @@ class Metrics {
   Counter& Finding(absl::string_view rule_id, absl::string_view severity);
   // Of a configured tenant: their number is bounded by the tokens file.
   Counter& TenantShed(absl::string_view tenant);
-  // `role`: "server", "client_ca".
+  // `role`: "server", "client_ca", "webhook", "webhook_client_ca".
   prometheus::Gauge& CertificateExpiry(absl::string_view role);
 
   // "slurm/enforce/refused" (door_reviews.h); anything else is not counted.

@@ -361,6 +361,8 @@ class KubernetesDoor(unittest.TestCase):
                 own = door.context
                 own.load_cert_chain(f"{folder}/cert.pem", f"{folder}/key.pem")
                 self.assertTrue(door.review(obj("job"))["allowed"])
+                for role in ("webhook", "webhook_client_ca"):
+                    self.assertGreater(door.metric(f'flightplan_tls_certificate_expiry_timestamp_seconds{{role="{role}"}}'), time.time())
                 door.context = ssl.create_default_context(cafile=door.root / "first/ca.pem")
                 door.context.load_cert_chain(door.root / "first/cert.pem", door.root / "first/key.pem")
                 with self.assertRaises((ssl.SSLError, ConnectionError)):
