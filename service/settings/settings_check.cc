@@ -1,7 +1,12 @@
 #include "service/settings/settings_check.h"
 
+#include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -26,12 +31,51 @@ absl::Status CheckHttpAddress(absl::string_view setting, const std::string& addr
       absl::StrCat(setting, " is '", Utf8Prefix(address, 64), "', must be ", kHostPortForms, " such as ", example));
 }
 
+// What has an effect beside another setting only, and that one is not set.
+absl::Status CheckWithoutEffect(const Settings& settings) {
+  const Settings plain;
+  const std::tuple<absl::string_view, bool, absl::string_view, bool> kNeeds[] = {
+      {"web_host", !settings.web_host.empty(), "web_listen", !settings.web_listen.empty()},
+      {"web_origin", !settings.web_origin.empty(), "web_listen", !settings.web_listen.empty()},
+      {"webhook_cert_file", !settings.webhook_cert_file.empty(), "webhook_listen", !settings.webhook_listen.empty()},
+      {"webhook_key_file", !settings.webhook_key_file.empty(), "webhook_listen", !settings.webhook_listen.empty()},
+      {"webhook_client_ca_file", !settings.webhook_client_ca_file.empty(), "webhook_listen",
+       !settings.webhook_listen.empty()},
+      {"webhook_mode", settings.webhook_mode != plain.webhook_mode, "webhook_listen", !settings.webhook_listen.empty()},
+      {"webhook_fail_closed", settings.webhook_fail_closed, "webhook_listen", !settings.webhook_listen.empty()},
+      {"decision_log_text", settings.decision_log_text, "decision_log", settings.decision_log != plain.decision_log}};
+  for (const auto& [setting, set, other, other_set] : kNeeds) {
+    if (set && !other_set) return absl::InvalidArgumentError(absl::StrCat(setting, " needs ", other));
+  }
+  return absl::OkStatus();
+}
+
+// No two listeners have one address: the second would be told that another program has it.
+absl::Status CheckApart(const Settings& settings) {
+  std::vector<std::pair<absl::string_view, absl::string_view>> listeners;
+  for (const std::string& address : settings.listen) listeners.emplace_back("listen", address);
+  for (const auto& [setting, address] : std::initializer_list<std::pair<absl::string_view, const std::string&>>{
+           {"front_listen", settings.front_listen},
+           {"http_listen", settings.http_listen},
+           {"health_listen", settings.health_listen},
+           {"web_listen", settings.web_listen},
+           {"webhook_listen", settings.webhook_listen}}) {
+    if (!address.empty()) listeners.emplace_back(setting, address);
+  }
+  std::map<absl::string_view, absl::string_view> taken;
+  for (const auto& [setting, address] : listeners) {
+    if (absl::EndsWith(address, ":0")) continue;  // a free port each
+    const auto [other, is_first] = taken.emplace(address, setting);
+    if (is_first) continue;
+    return absl::InvalidArgumentError(absl::StrCat(setting, " is '", Utf8Prefix(address, 64), "', which ",
+                                                   other->second, " has already: give each an address of its own"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckWeb(const Settings& settings, bool tls) {
   const std::string& address = settings.web_listen;
-  if (address.empty()) {
-    if (settings.web_host.empty() && settings.web_origin.empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError("web_host and web_origin need web_listen");
-  }
+  if (address.empty()) return absl::OkStatus();
   FLIGHTPLAN_RETURN_IF_ERROR(CheckHttpAddress("web_listen", address, "127.0.0.1:8080"));
   if (IsLoopback(address)) return absl::OkStatus();
   const std::string reachable = absl::StrCat("web_listen '", address, "' can be reached from other machines and ");
@@ -49,6 +93,7 @@ absl::Status CheckWeb(const Settings& settings, bool tls) {
 }  // namespace
 
 absl::Status CheckTogether(const Settings& settings) {
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckWithoutEffect(settings));
   const bool tls = !settings.tls_cert_file.empty();
   if (tls != !settings.tls_key_file.empty()) {
     return absl::InvalidArgumentError("tls_cert_file and tls_key_file need each other");
@@ -96,7 +141,7 @@ absl::Status CheckTogether(const Settings& settings) {
                        "unix socket"));
     }
   }
-  return absl::OkStatus();
+  return CheckApart(settings);
 }
 
 }  // namespace flightplan::service

@@ -146,13 +146,43 @@ TEST(Settings, BrowsersBeyondThisMachineMustShowWhoTheyAre) {
   for (const char* none : {"8080", "unix:/run/web", "::1:8080"}) {
     EXPECT_NE(ErrorOf({absl::StrCat("--web_listen=", none)}).find("web_listen is '"), std::string::npos) << none;
   }
-  EXPECT_NE(ErrorOf({"--web_host=plan.example.com"}).find("need web_listen"), std::string::npos);
   EXPECT_EQ(ErrorOf({"--web_listen=127.0.0.1:1", "--web_host=a", "--web_origin=https://b.example.com:1"}), "");
   for (const char* none : {"*", "null", "b.example.com", "https://", "https://b.example.com/", "ftp://b"}) {
     EXPECT_NE(ErrorOf({"--web_listen=127.0.0.1:1", absl::StrCat("--web_origin=", none)}).find("an origin"),
               std::string::npos)
         << none;
   }
+}
+
+TEST(Settings, WhatHasNoEffectAloneNeedsTheOther) {
+  for (const char* flag : {"--web_host=plan.example.com", "--web_origin=https://b.example.com"}) {
+    EXPECT_NE(ErrorOf({flag}).find(" needs web_listen"), std::string::npos) << flag;
+  }
+  for (const char* flag : {"--webhook_cert_file=c", "--webhook_key_file=k", "--webhook_client_ca_file=ca",
+                           "--webhook_mode=enforce", "--webhook_fail_closed"}) {
+    EXPECT_NE(ErrorOf({flag}).find(" needs webhook_listen"), std::string::npos) << flag;
+    EXPECT_EQ(ErrorOf({"--webhook_listen=0.0.0.0:1", "--webhook_cert_file=c", "--webhook_key_file=k", flag}), "");
+  }
+  EXPECT_NE(ErrorOf({"--decision_log_text"}).find("decision_log_text needs decision_log"), std::string::npos);
+  EXPECT_EQ(ErrorOf({"--decision_log_text", "--decision_log=stdout"}), "");
+}
+
+TEST(Settings, EveryListenerHasAnAddressOfItsOwn) {
+  const std::vector<std::string> webhook = {"--webhook_cert_file=c", "--webhook_key_file=k"};
+  for (const char* flag : {"--http_listen", "--health_listen", "--web_listen", "--webhook_listen"}) {
+    std::vector<std::string> args = {"--listen=127.0.0.1:1", absl::StrCat(flag, "=127.0.0.1:1")};
+    if (absl::string_view(flag) == "--webhook_listen") args.insert(args.end(), webhook.begin(), webhook.end());
+    EXPECT_NE(ErrorOf(args).find(
+                  absl::StrCat(absl::string_view(flag).substr(2), " is '127.0.0.1:1', which listen has already")),
+              std::string::npos)
+        << ErrorOf(args);
+    args[1] = absl::StrCat(flag, "=127.0.0.1:2");
+    EXPECT_EQ(ErrorOf(args), "");
+  }
+  EXPECT_NE(ErrorOf({"--health_listen=127.0.0.1:9464"}).find("which http_listen has already"), std::string::npos);
+  EXPECT_NE(ErrorOf({"--listen=unix:/s", "--front_listen=unix:/s", "--token_file=t"}).find("which listen has already"),
+            std::string::npos);
+  EXPECT_EQ(ErrorOf({"--listen=127.0.0.1:0", "--http_listen=127.0.0.1:0", "--health_listen=127.0.0.1:0"}), "");
 }
 
 TEST(Settings, AFrontHasASocketOfItsOwnAndAsksWhoCallersAre) {
