@@ -6,14 +6,14 @@ import contextlib
 import functools
 import os
 from collections.abc import AsyncIterator, Iterable, Iterator
-from importlib import resources
 from types import TracebackType
 from typing import Any, Callable, Mapping, Sequence, Tuple, TypeVar, Union, cast
 
 import grpc
 import grpc.aio
 
-from flightplan import _credentials, _own_server, _plaintext_token
+from flightplan import _own_server, _plaintext_token
+from flightplan._channel import channel_options, credentials_of_environment
 from flightplan._local_channel import LocalChannel
 from flightplan.errors import FlightplanError, RpcError, from_grpc
 from flightplan.plan import Plan, Plans, Report
@@ -39,15 +39,6 @@ Progress = Callable[[resolver_service_pb2.PlanProgress], None]
 Call = TypeVar("Call")
 
 
-def channel_options(server: str = "", credentials: grpc.ChannelCredentials | None = None) -> list[tuple[str, Any]]:
-    """Options of a channel to that server. An HTTP proxy of the environment is used by TLS to other machines alone."""
-    config = resources.files("flightplan").joinpath("service_config.json").read_text(encoding="utf-8")
-    options: list[tuple[str, Any]] = [("grpc.service_config", config)]
-    if credentials is None or _plaintext_token.is_local(server):
-        options.append(("grpc.enable_http_proxy", 0))
-    return options
-
-
 @contextlib.contextmanager
 def _ending(call: Any) -> Iterator[Any]:
     """Ends a stream when it is left. gRPC itself waits for the garbage collector, and an exception that somebody keeps
@@ -62,7 +53,7 @@ class _Common:
     def __init__(self, server: str | None, credentials: grpc.ChannelCredentials | None, token: str | None):
         named = server or os.environ.get(SERVER_VARIABLE)
         if named and credentials is None:
-            credentials = _credentials.of_environment()
+            credentials = credentials_of_environment()
         if credentials and not named:
             raise ValueError(f"credentials need a server: name one, or set {SERVER_VARIABLE}")
         self.server = named or _own_server.address()
