@@ -329,6 +329,9 @@ GpuRates RatesFor(const NormalizedIntent& intent) {
   }
   if (intent.host_cpu == HostCpuClass::kX86Slow) rates = WithSlowHost(rates);
   if (intent.transport == "efa") rates = OverEfa(rates);
+  if (!intent.HasVerbs() && static_cast<double>(intent.gpu_count) > rates.domain_gpus) {
+    rates = OverUnknownNetwork(rates);
+  }
   return rates;
 }
 

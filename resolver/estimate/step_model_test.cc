@@ -50,6 +50,18 @@ TEST(StepModel, AnotherNetworkMakesTheExchangeDearer) {
   EXPECT_GT(job.Forecast()->parts.expert_exchange, infiniband);
 }
 
+// No published step ran over sockets: what is said of one is less sure, and its reason has a name.
+TEST(StepModel, ANetworkWithoutRdmaWidensTheInterval) {
+  Job job;
+  job.intent.gpu_count = 16;
+  const StepForecast infiniband = *job.Forecast();
+  job.intent.transport = "tcp";
+  const StepForecast tcp = *job.Forecast();
+  EXPECT_GT(tcp.high_us / tcp.us, 1.1 * infiniband.high_us / infiniband.us);
+  job.intent.gpu_count = 8;  // one NVLink domain
+  EXPECT_EQ(job.Forecast()->high_us / job.Forecast()->us, infiniband.high_us / infiniband.us);
+}
+
 TEST(StepModel, SaysNothingWithoutABatchOrWhereSizesDoNotDivide) {
   Job job;
   job.Set(Knob::global_batch_size, Value());

@@ -48,6 +48,7 @@ std::vector<absl::string_view> UnmeasuredTerms(const ModelShape& shape, const Ca
     if (std::any_of(shape.kinds.data(), end, [&](const LayerKind& kind) { return term.in(kind, rates); }))
       names.push_back(term.name);
   }
+  if (!rates.network_measured) names.emplace_back("network without RDMA");
   // How far an untrained router's busiest rank is above the mean differs from run to run.
   if (plan.imbalance > 1 && plan.ep > 1 && !plan.drop_pad) names.emplace_back("natural routing");
   // The published runs of Llama adapt one layer of its attention.

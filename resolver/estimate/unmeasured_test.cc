@@ -46,6 +46,12 @@ TEST(UnmeasuredTerms, NaturalRoutingIsOneWhereExpertsAreSpread) {
   EXPECT_EQ(TermsOf("qwen3-30b-a3b", plan), Names());
 }
 
+TEST(UnmeasuredTerms, ANetworkWithoutRdmaIsOne) {
+  GpuRates rates;
+  rates.network_measured = false;
+  EXPECT_EQ(TermsOf("llama-3.1-70b", {}, rates), Names({"network without RDMA"}));
+}
+
 TEST(UnmeasuredTerms, AdaptersAreOneBeyondThePublishedRuns) {
   Candidate plan;
   plan.adapters.rank = 16;

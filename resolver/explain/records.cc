@@ -47,7 +47,7 @@ constexpr Record kRecords[] = {
      "moe_flex_dispatcher_backend expert_model_parallel_size",
      "deepep needs NVLink nodes with compute capability 8 or 9, or B200/B300; hybridep needs EP inside the NVLink "
      "domain "
-     "of a rack-scale system",
+     "of a rack-scale system; between nodes both need RDMA verbs, which tcp and slingshot have not",
      "Megatron-Bridge:src/megatron/bridge/training/flex_dispatcher_backend.py"},
     {"decide.backend-without-flex", "dispatcher", "warning", "decide", Verdict::kAdvice,
      "moe_flex_dispatcher_backend moe_token_dispatcher_type",
@@ -81,7 +81,8 @@ constexpr Record kRecords[] = {
     {"decide.dispatcher", "dispatcher", "decision", "decide", Verdict::kAdvice,
      "moe_token_dispatcher_type moe_flex_dispatcher_backend moe_enable_deepep expert_model_parallel_size "
      "moe_router_topk num_moe_experts",
-     "how tokens reach their experts: alltoall at EP 1, in a bring-up, on EFA, where few copies a token leave nothing "
+     "how tokens reach their experts: alltoall at EP 1, in a bring-up, on EFA, across nodes without RDMA verbs, where "
+     "few copies a token leave nothing "
      "to "
      "save or no flex backend is installed; hybridep inside the NVLink domain; across it hybridep or deepep by the "
      "size "

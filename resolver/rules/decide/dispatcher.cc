@@ -106,6 +106,14 @@ constexpr Row kBackends[] = {
                                " NVLink domains, and the installed backends were built for NVLink alone");
          },
      .other = Other{"flex", "with a backend that was built for the network (--dispatcher-transport)"}},
+    {.when = [](D d) { return !d.f.verbs; },
+     .value = "alltoall",
+     .why =
+         [](D d) {
+           return absl::StrCat("EP ", d.f.ep, " spans ", d.f.ep_domains, " NVLink domains over ", d.intent.transport,
+                               ": flex backends need RDMA verbs between them");
+         },
+     .cites = {evidence::kDeepepNeedsRdma}},
     {.when = [](D d) { return d.intent.transport == "efa"; },
      .value = "alltoall",
      .why = "EFA: flex backends are slower than alltoall on it",
@@ -197,16 +205,25 @@ void ReportUnsupported(Deliberation& d, std::string seen, std::string needs, std
 // That it is not installed is the stack's own rule (build.flex-backend-installed).
 void CheckBackend(Deliberation& d) {
   const absl::string_view backend = d.value(K::moe_flex_dispatcher_backend).text();
+  if (backend != "deepep" && backend != "hybridep") return;
+  const std::string seen = absl::StrCat("moe_flex_dispatcher_backend=", backend, " on ", d.intent.gpu.name,
+                                        ", NVLink domain ", d.f.domain, ", EP ", d.f.ep);
+  const Patch alltoall = {{K::moe_token_dispatcher_type, "", Value("alltoall")}};
+  if (d.f.ep_crosses_domain && !d.f.verbs) {
+    ReportUnsupported(d, absl::StrCat(seen, ", ", d.intent.transport, " between nodes"),
+                      absl::StrCat(backend, " between nodes needs RDMA verbs: infiniband or roce; alltoall runs over ",
+                                   d.intent.transport),
+                      {alltoall});
+    return;
+  }
   const bool deepep_ok = DeepepRuns(d), hybridep_ok = HybridepRuns(d);
   if ((backend != "deepep" || deepep_ok) && (backend != "hybridep" || hybridep_ok)) return;
   std::vector<Patch> fixes;
   if (backend == "deepep" && hybridep_ok) {
     fixes.push_back({{K::moe_flex_dispatcher_backend, "", Value("hybridep")}});
   }
-  fixes.push_back({{K::moe_token_dispatcher_type, "", Value("alltoall")}});
-  ReportUnsupported(d,
-                    absl::StrCat("moe_flex_dispatcher_backend=", backend, " on ", d.intent.gpu.name, ", NVLink domain ",
-                                 d.f.domain, ", EP ", d.f.ep),
+  fixes.push_back(alltoall);
+  ReportUnsupported(d, seen,
                     backend == "deepep" ? "deepep needs NVLink nodes with compute capability 8 or 9, or B200/B300"
                                         : "hybridep needs EP inside the NVLink domain of a rack-scale system",
                     std::move(fixes));
@@ -360,7 +377,7 @@ namespace flightplan {
 bool FlexBackendRuns(const NormalizedIntent& intent, const Config& config) {
   if (config.Get(Knob::moe_token_dispatcher_type).text() != "flex") return true;
   const decide::Features f = decide::ExtractFeatures(intent, std::nullopt, config);
-  if (f.ep_crosses_domain && f.flex_on_nvlink) return false;
+  if (f.ep_crosses_domain && decide::FlexStaysInDomain(f)) return false;
   return config.Get(Knob::moe_flex_dispatcher_backend).text() == "hybridep"
              ? decide::HybridepRunsInDomain(f, intent.gpu)
              : decide::DeepepRuns(f, intent.gpu);

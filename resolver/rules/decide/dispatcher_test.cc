@@ -57,6 +57,30 @@ TEST(Dispatcher, BuiltForNvlinkStaysInsideItsDomain) {
             "EP 16 spans 2 NVLink domains, and the installed backends were built for NVLink alone");
 }
 
+// Flex backends need RDMA verbs between nodes; inside one nothing of theirs is on the network.
+TEST(Dispatcher, WithoutVerbsFlexStaysInsideItsDomain) {
+  for (const char* transport : {"tcp", "slingshot"}) {
+    NormalizedIntent inside = Intent("qwen3-30b-a3b", "h100", 64, {.ep = 8}, 1024);
+    NormalizedIntent across = Intent("qwen3-30b-a3b", "h100", 64, {.ep = 16}, 1024);
+    inside.transport = across.transport = transport;
+    EXPECT_NE(Dispatcher(Plan(inside)), "alltoall");
+    EXPECT_EQ(Dispatcher(Plan(across)), "alltoall");
+    for (NormalizedIntent* intent : {&inside, &across}) {
+      Pin(*intent, Knob::moe_token_dispatcher_type, "flex");
+      Pin(*intent, Knob::moe_flex_dispatcher_backend, "hybridep");
+    }
+    EXPECT_EQ(FindFinding(Plan(inside), "decide.backend-unsupported"), nullptr);
+    const DecidedPlan plan = Plan(across);
+    EXPECT_FALSE(FlexBackendRuns(across, plan.config));
+    const Finding* finding = FindFinding(plan, "decide.backend-unsupported");
+    ASSERT_NE(finding, nullptr);
+    EXPECT_EQ(finding->fixes, std::vector<Patch>({{{Knob::moe_token_dispatcher_type, "", Value("alltoall")}}}));
+  }
+  NormalizedIntent roce = Intent("qwen3-30b-a3b", "h100", 64, {.ep = 16}, 1024);
+  roce.transport = "roce";
+  EXPECT_NE(Dispatcher(Plan(roce)), "alltoall");
+}
+
 // Whether a backend is installed is no reason where none would run.
 TEST(Dispatcher, SaysWhyNoBackendRuns) {
   const auto reason = [](const NormalizedIntent& intent) {

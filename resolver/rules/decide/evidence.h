@@ -69,6 +69,8 @@ inline constexpr absl::string_view kDeepepOnEfa =
     "E-161, E-155: Qwen3-30B-A3B, 64 H100 over EFA, alltoall -> deepep: +6.5 % (EP16) to +86 % (EP32) step time "
     "(matched); "
     "awslabs/awsome-distributed-ai megatron-bridge/qwen3-30b";
+inline constexpr absl::string_view kDeepepNeedsRdma =
+    "DeepEP@dd758caf4 README.md:72: RDMA network for internode communication";
 inline constexpr absl::string_view kHybridepRecipes =
     "Megatron-Bridge@067f987df perf_recipes: hybridep wherever EP stays inside an NVLink domain, and over the network "
     "for "

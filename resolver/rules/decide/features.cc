@@ -136,6 +136,7 @@ void ExtractHardware(const NormalizedIntent& intent, Features* f) {
   f->hybridep = Has(intent.env, "hybridep");
   f->paged_stash = Has(intent.env, "paged_stash");
   f->flex_on_nvlink = Has(intent.env, "transport=nvlink");
+  f->verbs = intent.HasVerbs();
   // By the image alone only on Blackwell, where it was seen: recipes of the same releases have figures on Hopper.
   const bool stated = intent.env.packages.count("nvshmem") != 0;
   f->deepep_hangs = (stated || f->blackwell) && DeepepHangsBetweenNodes(intent.env).value_or(true);
@@ -174,10 +175,10 @@ bool HybridepMapFits(const Features& features) {
 }
 
 bool DeepepFailsBetweenNodes(const Features& features) {
-  return features.flex_on_nvlink || (features.deepep_hangs && !features.rack_scale);
+  return FlexStaysInDomain(features) || (features.deepep_hangs && !features.rack_scale);
 }
 bool HybridepFailsBetweenNodes(const Features& features) {
-  return features.flex_on_nvlink || (features.blackwell && !features.rack_scale);
+  return FlexStaysInDomain(features) || (features.blackwell && !features.rack_scale);
 }
 
 bool OnFastX86Host(const Features& features, const NormalizedIntent& intent) {

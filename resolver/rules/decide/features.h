@@ -40,6 +40,7 @@ struct Features {
   // Software.
   bool deepep = false, hybridep = false, paged_stash = false;
   bool flex_on_nvlink = false;  // the flex backends were built for NVLink alone: nothing of theirs leaves a domain
+  bool verbs = true;            // between nodes (NormalizedIntent::HasVerbs)
   bool deepep_hangs = false;    // between nodes, with the NVSHMEM that is installed or that the stack's image has
 
   // Workload.
@@ -84,6 +85,9 @@ int PublishedSms(bool hybridep, bool crosses_domain);
 // Whether HybridEP's routing map is as small as the largest that was published over a network; inside an NVLink domain
 // nothing is said against any.
 bool HybridepMapFits(const Features& features);
+
+// Whether no flex backend leaves the NVLink domain, by how it was built or for lack of a network that it knows.
+inline bool FlexStaysInDomain(const Features& features) { return features.flex_on_nvlink || !features.verbs; }
 
 // Whether a backend failed in the field between nodes of this hardware and software (rules/core/field_reports.cc).
 bool DeepepFailsBetweenNodes(const Features& features);
