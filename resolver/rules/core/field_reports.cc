@@ -77,6 +77,13 @@ bool FixedExpertShapes(F f) {
          f.on(K::moe_ncclep_static_shape);
 }
 
+// DeepEP's manager asks for the sum of what arrived whatever the capacity; HybridEP and NCCL EP wait for it where no
+// capacity has fixed their buffers (Megatron-LM@d98e8a64dd token_dispatcher.py:1450, :1111, :1539).
+bool CountsOnHost(F f) {
+  if (f.is(K::moe_token_dispatcher_type, "alltoall")) return !FixedExpertShapes(f);
+  return FlexWith(f, "deepep") || ((FlexWith(f, "hybridep") || FlexWith(f, "ncclep")) && !FixedExpertShapes(f));
+}
+
 bool DataParallelOverlap(F f) { return f.on(K::overlap_grad_reduce) || f.on(K::overlap_param_gather); }
 
 const Rule kRules[] = {
@@ -339,15 +346,12 @@ const Rule kRules[] = {
      .kind = Kind::kWarning,
      .at = {Phase::kAdvice, 206},
      .source = "NVIDIA/Megatron-LM#1598",
-     .reads = {K::cuda_graph_impl, K::cuda_graph_scope, K::moe_token_dispatcher_type,
+     .reads = {K::cuda_graph_impl, K::cuda_graph_scope, K::moe_token_dispatcher_type, K::moe_flex_dispatcher_backend,
                K::moe_pad_expert_input_to_capacity, K::moe_expert_rank_capacity_factor},
-     .when =
-         [](F f) {
-           return Moe(f) && WholeIterationGraph(f) && f.is(K::moe_token_dispatcher_type, "alltoall") &&
-                  !FixedExpertShapes(f);
-         },
-     .needs = "without a capacity this dispatcher copies token counts to the host in every layer, which a captured "
-              "iteration cannot: capture attention, router and preprocessing alone, or pad experts to a capacity",
+     .when = [](F f) { return Moe(f) && WholeIterationGraph(f) && CountsOnHost(f); },
+     .needs = "this dispatcher copies token counts to the host in every layer, which a captured iteration cannot: "
+              "capture attention, router and preprocessing alone, or take alltoall with experts padded to a capacity "
+              "(moe_pad_expert_input_to_capacity) or hybridep with buffers of one (moe_expert_rank_capacity_factor)",
      .fixes = {{{K::cuda_graph_impl, "none"}},
                {{K::cuda_graph_impl, "transformer_engine"},
                 {K::cuda_graph_modules, Literal::List("attn,moe_router,moe_preprocess")}}}},
