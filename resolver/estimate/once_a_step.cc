@@ -78,31 +78,35 @@ DataParallelTimes Schedule::DataParallel(const RankParameters& parameters, const
   const double scatter = inner(dense_gradients, expert_gradients), gather = inner(dense_weights, expert_weights);
   const double outer =
       OuterUs(dense_gradients, dense_weights, dense) + OuterUs(expert_gradients, expert_weights, expert);
-  if (plan_.shard_weights) {
-    // Weights are gathered ahead of every forward and backward, gradients reduced after every backward, beside the
-    // compute, which they slow down.
-    const double traffic = microbatches_ * (2 * gather + scatter) + outer,
-                 window = microbatches_ * (pace.alone_fwd + pace.alone_bwd);
+  if (plan_.shard_weights || plan_.shard_gradients) {
+    // Gradients are reduced after every backward (Megatron-LM@d98e8a64dd megatron_fsdp.py:760) and weights, where they
+    // are sharded too, gathered ahead of every forward and backward, beside the compute, which they slow down.
+    const double gathers = plan_.shard_weights ? microbatches_ * 2 * gather : 0;
+    const double traffic = gathers + microbatches_ * scatter + outer,
+                 window = microbatches_ * (pace.alone_bwd + (plan_.shard_weights ? pace.alone_fwd : 0));
     const double left = std::max(0.0, traffic - window);
-    times.every_pass = true;
-    times.exposed = left + (k_.sharded_slowdown - 1) * std::min(window, traffic);
-    times.hidden = traffic - left;
-    const double gathered = traffic > 0 ? microbatches_ * 2 * gather / traffic : 0;
-    times.gather_exposed = gathered * times.exposed;
-    times.reduce_exposed = times.exposed - times.gather_exposed;
-    times.gather_hidden = gathered * times.hidden;
-    times.reduce_hidden = times.hidden - times.gather_hidden;
-    return times;
+    const double exposed = left + (k_.sharded_slowdown - 1) * std::min(window, traffic), hidden = traffic - left;
+    const double gathered = traffic > 0 ? gathers / traffic : 0;
+    times.reduces_every_pass = true;
+    times.gathers_every_pass = plan_.shard_weights;
+    times.gather_exposed = gathered * exposed;
+    times.reduce_exposed = exposed - times.gather_exposed;
+    times.gather_hidden = gathered * hidden;
+    times.reduce_hidden = hidden - times.gather_hidden;
   }
-  const double reduce = scatter + outer;
   const auto exposed_of = [&](double us, double window, bool overlapped) {
     const double beside = std::min(us, kBesideCompute * window);
     return overlapped ? std::max(0.0, us - kBesideCompute * window) + k_.data_parallel_exposed * beside : us;
   };
-  times.reduce_exposed = exposed_of(reduce, pace.alone_bwd, plan_.overlap_grad_reduce);
-  times.reduce_hidden = reduce - times.reduce_exposed;
-  times.gather_exposed = exposed_of(gather, pace.alone_fwd, plan_.overlap_param_gather);
-  times.gather_hidden = gather - times.gather_exposed;
+  if (!times.reduces_every_pass) {
+    const double reduce = scatter + outer;
+    times.reduce_exposed = exposed_of(reduce, pace.alone_bwd, plan_.overlap_grad_reduce);
+    times.reduce_hidden = reduce - times.reduce_exposed;
+  }
+  if (!times.gathers_every_pass) {
+    times.gather_exposed = exposed_of(gather, pace.alone_fwd, plan_.overlap_param_gather);
+    times.gather_hidden = gather - times.gather_exposed;
+  }
   times.exposed = times.reduce_exposed + times.gather_exposed;
   times.hidden = times.reduce_hidden + times.gather_hidden;
   return times;

@@ -39,6 +39,22 @@ TEST(OnceAStep, InstancesOfFsdpExchangeGradientsOnceAStep) {
   EXPECT_DOUBLE_EQ(four.Forecast().parts.optimizer, alone.parts.optimizer);
 }
 
+// Megatron-FSDP's optim_grads: gradients leave with every backward, weights come once.
+TEST(OnceAStep, ShardedGradientsAreReducedInEveryBackward) {
+  Case once("llama-3.1-8b", "h100", 64);
+  Case every = once;
+  every.plan.shard_gradients = true;
+  const auto traffic = [](Case& c) {
+    const StepForecast f = c.Forecast();
+    return f.parts.data_parallel + f.hidden.data_parallel;
+  };
+  const double few = traffic(every) / traffic(once);
+  every.plan.global_batch_size *= 4;
+  once.plan.global_batch_size *= 4;
+  EXPECT_GT(few, 3) << "8 microbatches, FP32 gradients against weights of 16 bits";
+  EXPECT_GT(traffic(every) / traffic(once), 3 * few);
+}
+
 TEST(OnceAStep, GathersWeightsAsTheyTravel) {
   Case c("llama3-8b", "b200", 64);
   c.plan.overlap_grad_reduce = c.plan.overlap_param_gather = false;

@@ -41,7 +41,8 @@ struct RankPace {
 
 // Over data-parallel ranks, of one step.
 struct DataParallelTimes {
-  bool every_pass = false;  // weights are sharded: traffic goes with every pass
+  // Sharded weights are gathered ahead of every pass, sharded gradients reduced behind every backward.
+  bool gathers_every_pass = false, reduces_every_pass = false;
   double exposed = 0, hidden = 0;
   double reduce_exposed = 0, reduce_hidden = 0, gather_exposed = 0, gather_hidden = 0;  // of them
 };

@@ -114,12 +114,13 @@ PassCost RankCosts::HalfPair(const PieceTime& t, bool backward) const {
 PassCost RankCosts::EveryPass(bool backward, int chunks) const {
   PassCost cost;
   const DataParallelTimes& dp = data_parallel_;
-  if (!dp.every_pass) return cost;
   // Weights are gathered for both passes, gradients reduced behind the backward.
   const double passes = microbatches_ * chunks;
-  cost.exposed[At(K::kParameterGather)] = dp.gather_exposed / passes / 2;
-  cost.hidden[At(K::kParameterGather)] = dp.gather_hidden / passes / 2;
-  if (backward) {
+  if (dp.gathers_every_pass) {
+    cost.exposed[At(K::kParameterGather)] = dp.gather_exposed / passes / 2;
+    cost.hidden[At(K::kParameterGather)] = dp.gather_hidden / passes / 2;
+  }
+  if (dp.reduces_every_pass && backward) {
     cost.exposed[At(K::kGradientReduce)] = dp.reduce_exposed / passes;
     cost.hidden[At(K::kGradientReduce)] = dp.reduce_hidden / passes;
   }

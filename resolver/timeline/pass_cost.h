@@ -27,7 +27,7 @@ class RankCosts {
   PassCost Backward(const PieceTime& piece) const;
   // What a piece's forward or backward adds to a pass in which both run: half of a pair each.
   PassCost HalfPair(const PieceTime& piece, bool backward) const;
-  // What goes with every pass of a rank, whatever its layers: sharded weights. `chunks`: passes share it.
+  // What goes with every pass of a rank, whatever its layers: sharded weights and gradients. `chunks`: passes share it.
   PassCost EveryPass(bool backward, int chunks) const;
 
  private:

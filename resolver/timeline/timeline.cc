@@ -94,9 +94,11 @@ void FillOnce(const Candidate& plan, const StepDetail& detail, Drawn* drawn) {
     const DataParallelTimes& dp = rank.once.data_parallel;
     once.optimizer_us = rank.once.optimizer - rank.once.fixed;
     once.fixed_us = rank.once.fixed;
-    if (dp.every_pass) continue;
-    once.reduce_us = dp.reduce_exposed;
-    once.reduce_hidden_us = dp.reduce_hidden;
+    if (!dp.reduces_every_pass) {
+      once.reduce_us = dp.reduce_exposed;
+      once.reduce_hidden_us = dp.reduce_hidden;
+    }
+    if (dp.gathers_every_pass) continue;
     if (plan.overlap_param_gather) {
       once.gather_first_us = dp.gather_exposed;
       once.gather_first_hidden_us = dp.gather_hidden;
@@ -194,8 +196,11 @@ void WriteNotes(const Candidate& plan, const StepDetail& detail, const Drawn& dr
   if (plan.bf16_layers > 0 && plan.low_precision()) {
     notes.emplace_back("Layers that stay in bf16 are spread over all: each is drawn as the mean.");
   }
-  if (detail.ranks.front().once.data_parallel.every_pass) {
+  const DataParallelTimes& dp = detail.ranks.front().once.data_parallel;
+  if (dp.gathers_every_pass) {
     notes.emplace_back("Sharded weights are gathered and gradients reduced with every pass.");
+  } else if (dp.reduces_every_pass) {
+    notes.emplace_back("Sharded gradients are reduced with every backward pass.");
   }
 }
 

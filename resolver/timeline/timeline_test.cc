@@ -92,7 +92,9 @@ Case Random(const ModelSpec& model, const GpuSystem& gpu, std::mt19937* random) 
   plan.tp_overlap = chance();
   plan.overlap_grad_reduce = chance();
   plan.overlap_param_gather = chance();
-  plan.shard_weights = plan.pp == 1 && Pick(random, {0, 0, 0, 1}) == 1;
+  const int shards = plan.pp == 1 ? Pick(random, {0, 0, 0, 1, 2}) : 0;
+  plan.shard_weights = shards == 1;
+  plan.shard_gradients = shards > 0;
   plan.recompute = plan.ep_overlap ? RecomputeMode::kNone : static_cast<RecomputeMode>(Pick(random, {0, 1, 2, 3}));
   plan.recompute_modules = kDropCoreAttn | kDropLayernorm | kDropMoeAct;
   plan.graphs = static_cast<GraphImpl>(Pick(random, {0, 2, 3}));
