@@ -99,8 +99,8 @@ constexpr Record kRecords[] = {
      kForecast},
     {"decide.dp-overlap", "overlap", "decision", "decide", Verdict::kAdvice,
      "overlap_grad_reduce overlap_param_gather use_distributed_optimizer use_megatron_fsdp",
-     "gradients and parameters move while layers compute wherever optimizer state is sharded over more than one rank, "
-     "but for a bring-up",
+     "gradients are reduced while layers compute wherever more than one rank has them, and parameters gathered where "
+     "optimizer state is sharded, but for a bring-up; in a container both need the distributed optimizer",
      "Megatron-Core's communication-overlap guide"},
     {"decide.env.allocator", "environment", "decision", "decide", Verdict::kAdvice,
      "PYTORCH_CUDA_ALLOC_CONF NCCL_GRAPH_REGISTER TORCH_NCCL_AVOID_RECORD_STREAMS NCCL_NVLS_ENABLE NCCL_CTA_POLICY "

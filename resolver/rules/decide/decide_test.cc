@@ -151,6 +151,27 @@ TEST(Pipeline, TheDecidedLayoutGivenDecidesTheSame) {
   EXPECT_GT(tight, 3);  // near the limit of the memory, where it would show
 }
 
+// An all-reduce has layers to run beside, too; but a container's overlap does nothing without the distributed
+// optimizer.
+TEST(DataParallel, GradientsAreReducedBehindLayersWhoeverHoldsTheState) {
+  NormalizedIntent intent = Intent("llama3-8b", "h100", 16, {}, 256);
+  intent.env.target = Target::kMegatronLm;
+  Pin(intent, Knob::use_distributed_optimizer, false);
+  const auto overlaps = [&] { return Plan(intent).config.Get(Knob::overlap_grad_reduce).truthy(); };
+  EXPECT_TRUE(overlaps());
+  EXPECT_FALSE(Plan(intent).config.Get(Knob::overlap_param_gather).truthy());
+  EXPECT_EQ(Find(Plan(intent), Knob::overlap_grad_reduce)->reason,
+            "gradients are summed over 16 ranks while layers compute");
+  Pin(intent, Knob::optimizer, "muon");
+  EXPECT_FALSE(overlaps());
+  intent.pins.pop_back();
+  intent.env.target = Target::kMegatronBridge;
+  EXPECT_FALSE(overlaps());
+  intent = Intent("llama3-8b", "h100", 1, {}, 256);
+  EXPECT_EQ(Find(Plan(intent), Knob::overlap_grad_reduce)->reason,
+            "one rank holds each parameter: no gradients to reduce");
+}
+
 TEST(Decide, NeverChangesAPin) {
   const std::pair<Knob, Value> pins[] = {
       {Knob::moe_token_dispatcher_type, "allgather"},

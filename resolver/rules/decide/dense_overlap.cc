@@ -14,14 +14,25 @@ namespace {
 
 using K = Knob;
 
+// Without the distributed optimizer gradients are all-reduced, which overlaps all the same; but not in a container,
+// where nothing comes of it (dp-overlap.needs-ddp-distopt), nor with optimizers that exclude it (mlm.muon-no-ogr).
+bool OverlapsAllReduce(D d) {
+  const absl::string_view optimizer = d.value(K::optimizer).text();
+  return !d.stack.container && (optimizer.empty() || optimizer == "adam" || optimizer == "sgd");
+}
+
 void DataParallel(Deliberation& d) {
   constexpr absl::string_view kRule = "decide.dp-overlap";
-  const bool shards = d.on(K::use_distributed_optimizer) && d.f.dp * d.f.cp > 1 && !d.f.fsdp;
-  const bool on = shards && !d.f.bring_up;
-  std::string reason = on             ? absl::StrCat("optimizer state is sharded over ", d.f.dp * d.f.cp,
+  const int64_t ranks = d.f.dp * d.f.cp;
+  const bool several = ranks > 1 && !d.f.fsdp, shards = several && d.on(K::use_distributed_optimizer);
+  const bool on = (shards || (several && OverlapsAllReduce(d))) && !d.f.bring_up;
+  std::string reason = on && shards   ? absl::StrCat("optimizer state is sharded over ", ranks,
                                                      " ranks: gradients and parameters move while layers compute")
+                       : on           ? absl::StrCat("gradients are summed over ", ranks, " ranks while layers compute")
                        : d.f.bring_up ? std::string("bring-up: overlap comes after the run is correct")
-                                      : std::string("nothing to gather or reduce behind the layers");
+                       : d.f.fsdp     ? std::string("FSDP moves gradients and parameters by a schedule of its own")
+                       : several      ? std::string("it needs the distributed optimizer here")
+                                      : std::string("one rank holds each parameter: no gradients to reduce");
   const bool chosen = d.Choose(K::overlap_grad_reduce, on,
                                {.rule_id = kRule,
                                 .reason = std::move(reason),
