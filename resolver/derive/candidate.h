@@ -172,6 +172,10 @@ struct Candidate {
   int64_t DataParallel() const;
   int64_t ExpertDataParallel() const;
   int64_t Microbatches() const;
+  // Attention's scores are a tensor: no kernel takes them tile by tile.
+  bool writes_scores() const {
+    return attention == AttentionBackend::kUnfused || attention == AttentionBackend::kLocal;
+  }
   bool low_precision() const { return precision >= GemmPrecision::kFp8Delayed; }
 };
 

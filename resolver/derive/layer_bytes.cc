@@ -177,7 +177,7 @@ class Layer {
         unit_ * (exchanged ? 2 : 1) * output * split_ + InputBytes(kAdaptProj, output, split_, split_, 1, true);
     piece->kept += out + 4 * heads * split_;  // and the log-sum-exp in FP32
     if (Offloads(kOffloadAttnProj)) piece->offloaded += out;
-    if (c_.attention == AttentionBackend::kUnfused || c_.attention == AttentionBackend::kLocal) {
+    if (c_.writes_scores()) {
       // Scores, softmax and mask.
       Keep(5 * heads * D(c_.seq_length) * split_, Drops(kDropCoreAttn), piece);
     }

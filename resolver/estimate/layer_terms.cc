@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "resolver/derive/layer_bytes.h"
+
 namespace flightplan {
 namespace {
 
@@ -24,7 +26,10 @@ constexpr double kRingReach = 2.0 / 3;  // harmonic mean of half a rank's keys a
 constexpr double kWindowTile = 128;     // tokens that a window's kernel computes more than it asks for
 constexpr double kHeadSize = 128;       // that the rates are of
 constexpr double kAttentionBack = 2.5;  // five products for two
-constexpr double kCastBytes = 3;        // read in 16 bits, written in 8
+// Scores that are a tensor: written, read and written by the softmax, read; and backward their gradient is written,
+// read and written beside the softmax's output, and each read by its products.
+constexpr double kScorePasses = 4, kScorePassesBack = 7;
+constexpr double kCastBytes = 3;  // read in 16 bits, written in 8
 // Share of the blocks' attention that context parallelism's transfers run beside.
 constexpr double kBesideAllGather = 0.3, kBesideRing = 0.8;
 // A further step of the ring. Transformer Engine's AttnFuncWithCPAndKVP2P launches six kernels in it, and eight
@@ -185,7 +190,22 @@ double LayerTerms::OperandBytes() const {
   return kBf16Bytes;
 }
 
+// Of all keys, which are masked behind the product.
+void LayerTerms::AddScores(const AttentionWork& work, Module* module) const {
+  const double scores = tokens_ * work.heads / t_ * static_cast<double>(plan_.seq_length);
+  const size_t precision = plan_.low_precision() ? 0 : batch_.precision;
+  const double products = 2 * scores * (work.qk_size + work.v_size) * rates_.gemm_us[precision];
+  const double pass = StreamBytes(plan_) * scores * rates_.memory_us;
+  module->fwd.attention = products + kScorePasses * pass;
+  module->bwd.attention = 2 * products + kScorePassesBack * pass;
+}
+
 void LayerTerms::AddSoftmax(const AttentionWork& work, Module* module) const {
+  if (plan_.writes_scores()) {
+    AddScores(work, module);
+    if (plan_.cp > 1) AddContextParallel(work, module);
+    return;
+  }
   const double seq = static_cast<double>(plan_.seq_length);
   double context = seq / 2;
   // A window's kernel computes whole tiles: one more than the window asks for.

@@ -82,6 +82,8 @@ class LayerTerms {
 
  private:
   double OperandBytes() const;
+  // Attention whose scores are a tensor, in place of a kernel that has them tile by tile.
+  void AddScores(const AttentionWork& work, Module* module) const;
   void AddCasts(const AttentionWork& work, Module* module) const;
   // Ring (p2p): keys and values pass every rank beside the blocks' attention. All-to-all: heads are spread instead,
   // once there and once back, before and after the kernel. Both: all-to-all inside the NVLink domain, the ring between
