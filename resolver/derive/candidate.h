@@ -150,6 +150,8 @@ struct Candidate {
   uint8_t graph_modules = 0;  // GraphModule bits; 0 with an implementation: the whole layer
   LossKind loss = LossKind::kUnfused;
   bool fp32_logits = false;
+  bool fp32_residual = false;   // the residual stream, also between stages
+  bool hidden_dropout = false;  // before each residual sum
   AttentionBackend attention = AttentionBackend::kAuto;
   CpComm cp_comm = CpComm::kP2p;
   uint16_t cp_inside = 0;  // ranks of an all-to-all of a2a+p2p; 0: not said

@@ -22,6 +22,7 @@ class Layer {
         c_(candidate),
         kind_(kind),
         unit_(StreamBytes(candidate)),
+        residual_(ResidualBytes(candidate)),
         gemm_(GemmInputBytes(candidate)),
         low_(candidate.low_precision()),
         all_(ShardTokens(candidate)),
@@ -48,7 +49,7 @@ class Layer {
     // and the gradient of its output gathered over the tensor-parallel ranks.
     const bool gathers_input = !c_.adapters.any() || c_.adapters.regather;
     const double gathered = c_.sequence_parallel ? (gathers_input ? 2 : 1) * unit_ * h_ * all_ : 0;
-    bytes.backward = 2 * unit_ * h_ * stream_ + gathered +
+    bytes.backward = 2 * residual_ * h_ * stream_ + gathered +
                      std::max({attention.backward + attention.dropped, mlp.backward + mlp.dropped,
                                experts.backward + experts.dropped + shared.dropped, shared.backward + shared.dropped});
     if (c_.adapters.magnitudes) bytes.backward = std::max(bytes.backward, NormOfWeightBytes());
@@ -116,11 +117,16 @@ class Layer {
   // its own quantized copy in low precision; in 16 bits they share one. A norm inside the linear layer's module cannot
   // be dropped alone.
   void Norm(int consumers, bool separate, unsigned offload, unsigned target, Piece* piece) const {
-    piece->kept += unit_ * h_ * stream_;
-    if (Offloads(offload)) piece->offloaded += unit_ * h_ * stream_;
+    KeepResidual(offload, piece);
     const double gathered = c_.sequence_parallel ? all_ : stream_;
     const double output = InputBytes(target, h_, stream_, gathered, consumers, false, !separate);
     Keep(output, separate && Drops(kDropLayernorm), piece);
+  }
+
+  // The input of the norm before a part, which is the residual stream, and the mask of dropout behind the part.
+  void KeepResidual(unsigned offload, Piece* piece) const {
+    piece->kept += (residual_ + (c_.hidden_dropout ? 1 : 0)) * h_ * stream_;
+    if (Offloads(offload)) piece->offloaded += residual_ * h_ * stream_;
   }
 
   static void Keep(double bytes, bool dropped, Piece* piece) { (dropped ? piece->dropped : piece->kept) += bytes; }
@@ -154,7 +160,7 @@ class Layer {
     }
     if (Drops(kDropOverlapAttention)) {
       // Only its input outlives the forward.
-      const double input = unit_ * h_ * stream_;
+      const double input = residual_ * h_ * stream_;
       piece.dropped += piece.kept - input;
       piece.kept = input;
       piece.offloaded = std::min(piece.offloaded, input);
@@ -264,8 +270,7 @@ class Layer {
     const bool dropped =
         with_norm ? Drops(kDropMlp) : Drops(kDropSharedExperts) || Drops(kDropMoe) || Drops(kDropOverlapExperts);
     if (with_norm) {
-      piece.kept += unit_ * h_ * stream_;
-      if (Offloads(kOffloadMlpNorm)) piece.offloaded += unit_ * h_ * stream_;
+      KeepResidual(kOffloadMlpNorm, &piece);
       // Inside the first linear layer's module, so that it goes with the MLP.
       const bool norm_dropped = dropped || (!c_.transformer_engine && Drops(kDropLayernorm));
       const double gathered = c_.sequence_parallel ? all_ : stream_;
@@ -304,8 +309,7 @@ class Layer {
     const bool router = all || Drops(kDropOverlapPostAttention);
     const bool computed = all || Drops(kDropOverlapExperts);  // what the experts make of their input
     // The norm's output feeds the router, the dispatcher and the shared experts; `moe` starts after it.
-    piece.kept += unit_ * h_ * stream_;
-    if (Offloads(kOffloadMlpNorm)) piece.offloaded += unit_ * h_ * stream_;
+    KeepResidual(kOffloadMlpNorm, &piece);
     // Its output is the shared experts' input, which recomputing them needs.
     const bool norm_dropped = Drops(kDropLayernorm) || (Drops(kDropOverlapPostAttention) && s_.shared_ffn == 0);
     Keep(unit_ * h_ * stream_, norm_dropped, &piece);
@@ -340,7 +344,7 @@ class Layer {
   const ModelShape& s_;
   const Candidate& c_;
   const LayerKind& kind_;
-  const double unit_, gemm_;
+  const double unit_, residual_, gemm_;
   const bool low_;
   const double all_, split_, stream_, h_;
 };
@@ -348,6 +352,8 @@ class Layer {
 }  // namespace
 
 double StreamBytes(const Candidate& c) { return c.precision == GemmPrecision::kFp32 ? 4 : 2; }
+
+double ResidualBytes(const Candidate& c) { return c.fp32_residual ? kFp32Bytes : StreamBytes(c); }
 
 double GemmInputBytes(const Candidate& c) {
   switch (c.precision) {
@@ -375,7 +381,7 @@ double StreamTokens(const Candidate& c) { return ShardTokens(c) / (c.sequence_pa
 
 double LayerInputBytes(const ModelShape& shape, const Candidate& c) {
   const double tokens = c.distribute_saved ? ShardTokens(c) / c.tp : StreamTokens(c);
-  return StreamBytes(c) * D(shape.hidden) * std::max(1.0, D(shape.residual_streams)) * tokens;
+  return ResidualBytes(c) * D(shape.hidden) * std::max(1.0, D(shape.residual_streams)) * tokens;
 }
 
 LayerBytes BytesOfLayer(const ModelShape& shape, const Candidate& candidate, const LayerKind& kind) {

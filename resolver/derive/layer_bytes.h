@@ -1,6 +1,5 @@
 // The bytes that a layer keeps between its forward and its backward pass, and those it needs briefly while it runs
-// backward. A model of what Megatron-Core's modules on Transformer Engine save (Megatron-LM@d98e8a64dd), without
-// dropout.
+// backward. A model of what Megatron-Core's modules on Transformer Engine save (Megatron-LM@d98e8a64dd).
 #pragma once
 
 #include "resolver/derive/candidate.h"
@@ -20,8 +19,9 @@ struct LayerBytes {
 
 LayerBytes BytesOfLayer(const ModelShape& shape, const Candidate& candidate, const LayerKind& kind);
 
-// Bytes of one value of the residual stream, and of a GEMM's saved input.
+// Bytes of one value of a hidden state, of the residual stream, and of a GEMM's saved input.
 double StreamBytes(const Candidate& candidate);
+double ResidualBytes(const Candidate& candidate);
 double GemmInputBytes(const Candidate& candidate);
 // Tokens of one microbatch on a rank: its context shard, and what of the residual stream it holds of that.
 double ShardTokens(const Candidate& candidate);

@@ -112,7 +112,7 @@ MemoryModel::MemoryModel(const ModelShape& shape, const Candidate& candidate, co
         AdapterParametersOf(AdapterSitesOf(s_, kind), c_.adapters, c_.tp, c_.ep, c_.etp);
   }
   layer_input_ = LayerInputBytes(s_, c_);
-  stream_bytes_ = StreamBytes(c_) * D(s_.hidden) * StreamTokens(c_);
+  stream_bytes_ = ResidualBytes(c_) * D(s_.hidden) * StreamTokens(c_);
   AddScratch();
   dispatch_bytes_ = DispatchBytes();
   communicators_ = Communicators();

@@ -4,6 +4,7 @@
 
 #include "resolver/base/bytes.h"
 #include "resolver/catalog/catalog.h"
+#include "resolver/derive/layer_bytes.h"
 
 namespace flightplan {
 namespace {
@@ -105,6 +106,29 @@ TEST(Activations, EveryVirtualStageCounts) {
   EXPECT_NEAR(kept(100) / kept(1), 1, 0.02);
   EXPECT_NEAR(kept(150) / kept(1), 1, 0.02);
   EXPECT_NEAR(kept(300) / kept(1), 1, 0.02);
+}
+
+// A byte for each value in front of both residual sums; and both norms' inputs in FP32.
+TEST(Activations, DropoutKeepsItsMaskAndResidualsTheirBytes) {
+  const ModelShape shape = ShapeOf("llama3-8b");
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 8);
+  c.global_batch_size = 8;
+  const auto kept = [&] {
+    const StageBytes bytes = MemoryModel(shape, c, {}).Stage(0);
+    return bytes[MemoryPart::kAttention] + bytes[MemoryPart::kDenseMlp];
+  };
+  const double plain = kept(), values = 4096.0 * 4096, sums = 2.0 * 32;
+  c.hidden_dropout = true;
+  EXPECT_DOUBLE_EQ(kept() - plain, sums * values);
+  c.hidden_dropout = false;
+  c.fp32_residual = true;
+  EXPECT_DOUBLE_EQ(kept() - plain, 2 * (sums + 2) * values) << "and what the final norm keeps";
+  c.fp32_residual = false;
+  c.recompute = RecomputeMode::kFullUniform;
+  const double inputs = LayerInputBytes(shape, c);
+  c.fp32_residual = true;
+  EXPECT_DOUBLE_EQ(LayerInputBytes(shape, c), 2 * inputs);
 }
 
 TEST(Activations, UniformRecomputeKeepsTheInputOfEveryGroup) {

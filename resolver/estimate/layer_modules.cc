@@ -16,9 +16,11 @@ constexpr double kAttentionBackKernels = 1.5;
 
 // ---- memory traffic
 constexpr double kNormBytes = 10;     // a value of a layer's norms and residuals
+constexpr double kFp32NormBytes = 6;  // more, where the residuals are in FP32: a norm reads them, a sum both ways
 constexpr double kMoreNorms = 1.4;    // with norms behind the modules, too
 constexpr double kNormOnlyBytes = 4;  // of a norm alone: read and written in 16 bits
-constexpr double kMemoryBack = 1.6;   // of the backward pass
+constexpr double kFp32NormOnlyBytes = 2;
+constexpr double kMemoryBack = 1.6;  // of the backward pass
 constexpr double kNormKernels = 2, kNormKernelsBack = 3;
 constexpr double kUpProjectionKernels = 8;
 
@@ -73,7 +75,7 @@ class ModuleTimer : private LayerTerms {
     if (plan_.graphs != GraphImpl::kLocal && plan_.graphs != GraphImpl::kTransformerEngine) return false;
     return plan_.graph_modules == 0 || (plan_.graph_modules & module) != 0;
   }
-  double NormBytes() const { return kNormBytes * h_ * local_; }
+  double NormBytes() const { return (kNormBytes + (plan_.fp32_residual ? kFp32NormBytes : 0)) * h_ * local_; }
 
   Module AttentionModule(const LayerWork& layer, size_t precision) const;
   void AddStreams(double streams, Module* module) const;
@@ -107,7 +109,7 @@ Module ModuleTimer::AttentionModule(const LayerWork& layer, size_t precision) co
   }
   // Every key is scored, and masked behind that. A backward pass is its loss's alone.
   module.fwd.attention += tokens_ * static_cast<double>(plan_.seq_length) * work.index_width * rates_.indexer_us;
-  const double norm_bytes = kNormBytes * h_ * local_ * (layer.norms > 2 ? kMoreNorms : 1.0);
+  const double norm_bytes = NormBytes() * (layer.norms > 2 ? kMoreNorms : 1.0);
   const double bytes = work.split_bytes * tokens_ / t_ + work.replicated_bytes * local_ + norm_bytes;
   AddMemory(bytes, kMemoryBack * bytes, &module);
   module.fwd.kernels += work.kernels - work.linear_count;
@@ -299,7 +301,8 @@ LayerModules ModuleTimer::Modules(const LayerWork& layer, size_t precision) cons
     m.captured_bwd = m.attention.bwd.kernels + m.attention.wgrad.kernels;
   }
   if (layer.attention.latent) m.mla_up = UpProjection(layer.attention, precision);
-  m.norms.memory = kNormOnlyBytes * h_ * local_ * layer.norms * rates_.memory_us;
+  m.norms.memory =
+      (kNormOnlyBytes + (plan_.fp32_residual ? kFp32NormOnlyBytes : 0)) * h_ * local_ * layer.norms * rates_.memory_us;
   m.norms.kernels = layer.norms;
   if (layer.streams > 1) {
     Module streams;

@@ -27,5 +27,16 @@ TEST(LayerModules, UnfusedAttentionMovesItsScores) {
   EXPECT_NEAR(unfused.Forecast().parts.attention / at4k, 2, 1e-6) << "for as many tokens";
 }
 
+TEST(LayerModules, ResidualsInFp32TravelWhole) {
+  Case half("llama3-8b", "h100", 8, 2);
+  Case whole = half;
+  whole.plan.fp32_residual = true;
+  const StepForecast a = half.Forecast(), b = whole.Forecast();
+  EXPECT_GT(b.parts.memory_bound, 1.15 * a.parts.memory_bound);
+  EXPECT_LT(b.parts.memory_bound, 1.6 * a.parts.memory_bound);
+  const auto transfer = [](const StepForecast& f) { return f.parts.pipeline_transfer + f.hidden.pipeline_transfer; };
+  EXPECT_GT(transfer(b), 1.2 * transfer(a));
+}
+
 }  // namespace
 }  // namespace flightplan

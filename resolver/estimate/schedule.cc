@@ -163,7 +163,8 @@ void Schedule::AddHidden(StepForecast* out) const {
 }
 
 PipelineTransfer Schedule::TransferOf(double microbatches) const {
-  const double handed_on = batch_.local * h_ * work_.kinds[0].streams * kBf16Bytes;  // every residual stream
+  const double handed_on = batch_.local * h_ * work_.kinds[0].streams *
+                           (plan_.fp32_residual ? kFp32Bytes : kBf16Bytes);  // every residual stream
   return PipelineTransferOf(rates_, static_cast<double>(plan_.gpus), handed_on, microbatches, plan_.pp,
                             std::max(1, plan_.vpp));
 }
