@@ -177,7 +177,14 @@ void ReadOffload(const Config& config, Candidate* c) {
   }
 }
 
-void ReadExperts(const Config& config, const ModelShape& shape, Candidate* c) {
+// The class's default is off, which says nothing where a recipe, a file or a converter writes the model.
+bool GroupedGemm(const Config& config, const Environment& env) {
+  const Origin origin = config.origin(K::moe_grouped_gemm);
+  const bool said = origin != Origin::kAbsent && origin != Origin::kDefault;
+  return config.Get(K::moe_grouped_gemm).truthy() || (!said && !RunsMegatronLm(StackOf(env)));
+}
+
+void ReadExperts(const Config& config, const Environment& env, const ModelShape& shape, Candidate* c) {
   const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
   const absl::string_view type = config.Get(K::moe_token_dispatcher_type).text();
   const absl::string_view backend = config.Get(K::moe_flex_dispatcher_backend).text();
@@ -195,6 +202,7 @@ void ReadExperts(const Config& config, const ModelShape& shape, Candidate* c) {
   c->delay_wgrad = on(K::delay_wgrad_compute);
   c->shared_expert_overlap = on(K::moe_shared_expert_overlap);
   c->wgrad_under_dispatch = on(K::overlap_dispatch_backward_with_experts_wgrad);
+  c->grouped_gemm = GroupedGemm(config, env);
   c->permute_fusion = on(K::moe_permute_fusion);
   c->router_fusion = on(K::moe_router_fusion);
   c->pad_for_quantization = on(K::moe_router_padding_for_quantization) || on(K::moe_router_padding_for_fp8);
@@ -317,7 +325,7 @@ Candidate ReadCandidate(const Config& config, const Environment& env, const Mode
   ReadOptimizer(config, env, &c);
   ReadRecompute(config, &c);
   ReadOffload(config, &c);
-  if (shape.is_moe()) ReadExperts(config, shape, &c);
+  if (shape.is_moe()) ReadExperts(config, env, shape, &c);
   ReadOverlapAndGraphs(config, env, &c);
   ReadModules(config, &c);
   c.adapters = AdaptersOf(config);

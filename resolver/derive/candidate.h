@@ -135,6 +135,7 @@ struct Candidate {
   bool delay_wgrad = false;
   bool shared_expert_overlap = false;
   bool wgrad_under_dispatch = false;  // overlap_dispatch_backward_with_experts_wgrad
+  bool grouped_gemm = true;           // else a module of its own for each expert
   bool permute_fusion = true;
   bool router_fusion = false;
   bool pad_for_quantization = false;  // rows of every expert padded to a multiple of 16 or 32

@@ -175,6 +175,27 @@ TEST(CandidateOf, ReadsSizesGroupsAndModules) {
 }
 
 // ms-swift examples/megatron/muon: 65 GiB where Adam takes 78.
+TEST(CandidateOf, ReadsWhatALayersModulesAre) {
+  const ModelShape shape = ShapeOf("qwen3-30b-a3b");
+  Environment env;
+  const auto read = [&](const Config& config) {
+    const StageLayout stages = StagesOf(shape, config);
+    return CandidateOf(config, env, shape, stages);
+  };
+  const Candidate set = read(With({{Knob::fp32_residual_connection, Value(true)},
+                                   {Knob::hidden_dropout, Value(0.1)},
+                                   {Knob::moe_grouped_gemm, Value(true)},
+                                   {Knob::attention_backend, Value("unfused")}}));
+  EXPECT_TRUE(set.fp32_residual && set.hidden_dropout && set.grouped_gemm && set.writes_scores());
+  const Candidate unset = read(With({{Knob::hidden_dropout, Value(0.0)}, {Knob::moe_grouped_gemm, Value(false)}}));
+  EXPECT_FALSE(unset.fp32_residual || unset.hidden_dropout || unset.grouped_gemm || unset.writes_scores());
+  // Bridge's recipes have the grouped product, whatever the class's default.
+  env.target = Target::kMegatronBridge;
+  EXPECT_TRUE(read(With({})).grouped_gemm);
+  env.target = Target::kMegatronLm;
+  EXPECT_FALSE(read(With({})).grouped_gemm);
+}
+
 TEST(CandidateOf, OptimizersHaveTheirOwnMoments) {
   const ModelShape shape = ShapeOf("qwen3-8b");
   const auto moments = [&](const char* optimizer, double momentum) {

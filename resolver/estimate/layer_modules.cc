@@ -33,6 +33,9 @@ constexpr double kStreamKernels = 5, kStreamKernelsBack = 7;
 
 // ---- experts: a library call an expert costs less host time than a framework's operator
 constexpr double kFusedCalls = 4, kFusedWeightCalls = 2, kCallOfAnExpert = 0.4;
+// Without the grouped product each expert is a module of the framework: two linear layers and an activation, forward;
+// and with casts a further operator for each layer (Megatron-LM@d98e8a64dd experts.py, SequentialMLP).
+constexpr double kExpertKernels = 3, kExpertKernelsBack = 4, kExpertLinears = 2;
 constexpr double kRouterBytes = 14, kRouterBytesBack = 10;  // a token and expert: scores, mask, map
 constexpr double kFusedRouterKernels = 8, kRouterKernels = 18;
 constexpr double kRouteKernels = 3, kRouteKernelsBack = 5;
@@ -83,6 +86,7 @@ class ModuleTimer : private LayerTerms {
   Module DenseModule(const LayerWork& layer, double width, size_t precision) const;
   void AddDense(const LayerWork& layer, size_t precision, LayerModules* m) const;
   void AddExperts(const MlpWork& mlp, size_t precision, LayerModules* m) const;
+  void CountExpertCalls(double local_experts, bool casts, Module* experts) const;
   void AddExpertAdapters(double rows, double in, double first, double second, double local_experts,
                          Module* experts) const;
   double ExpertRows(const MlpWork& mlp) const;
@@ -199,17 +203,24 @@ void ModuleTimer::AddExperts(const MlpWork& mlp, size_t precision, LayerModules*
     experts.fwd.memory += rows * (in + second) * quantize_us_ * fused;
     experts.bwd.memory += rows * (in + first) * quantize_us_ * fused;
   }
-  // A call for each expert and each of the two layers, and as many again for casts.
-  const double calls = plan_.fused_grouped_mlp
-                           ? kFusedCalls
-                           : kFusedCalls + kCallOfAnExpert * 2 * local_experts * (precision != 0 ? 2 : 1);
-  experts.fwd.kernels = calls;
-  experts.bwd.kernels = calls;
-  if (!Frozen()) {
-    experts.wgrad.kernels = plan_.fused_grouped_mlp ? kFusedWeightCalls : kCallOfAnExpert * 2 * local_experts;
-  } else if (plan_.adapters.at(kAdaptExperts)) {
-    AddExpertAdapters(rows, in, first, second, local_experts, &experts);
+  CountExpertCalls(local_experts, precision != 0, &experts);
+  if (Frozen() && plan_.adapters.at(kAdaptExperts)) AddExpertAdapters(rows, in, first, second, local_experts, &experts);
+}
+
+void ModuleTimer::CountExpertCalls(double local_experts, bool casts, Module* experts) const {
+  const double linears = kExpertLinears * local_experts;
+  if (!plan_.grouped_gemm) {
+    experts->fwd.kernels = kFusedCalls + kExpertKernels * local_experts + (casts ? linears : 0);
+    experts->bwd.kernels = kFusedCalls + kExpertKernelsBack * local_experts + (casts ? linears : 0);
+    if (!Frozen()) experts->wgrad.kernels = linears;
+    return;
   }
+  // A call for each expert and each of the two layers, and as many again for casts.
+  const double calls =
+      plan_.fused_grouped_mlp ? kFusedCalls : kFusedCalls + kCallOfAnExpert * linears * (casts ? 2 : 1);
+  experts->fwd.kernels = calls;
+  experts->bwd.kernels = calls;
+  if (!Frozen()) experts->wgrad.kernels = plan_.fused_grouped_mlp ? kFusedWeightCalls : kCallOfAnExpert * linears;
 }
 
 // Beside the experts of this rank, one for all of them or one each.

@@ -38,5 +38,16 @@ TEST(LayerModules, ResidualsInFp32TravelWhole) {
   EXPECT_GT(transfer(b), 1.2 * transfer(a));
 }
 
+// A module for each expert launches each of its operators by itself.
+TEST(LayerModules, ExpertsWithoutTheGroupedProductAreLaunchedOneByOne) {
+  Case grouped("qwen3-30b-a3b", "h100", 8);
+  grouped.plan.ep = 8;  // 16 experts a rank
+  Case alone = grouped;
+  alone.plan.grouped_gemm = false;
+  const StepForecast a = grouped.Forecast(), b = alone.Forecast();
+  EXPECT_GT(b.parts.host + b.parts.memory_bound, 1.5 * (a.parts.host + a.parts.memory_bound));
+  EXPECT_GT(b.parts.matmul, a.parts.matmul);
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -30,7 +30,8 @@ class LayerTerms {
   // kernels. gemm.wgrad in the recorded profiles of H100 and H200, 40 rows with 16 to 8192 rows an expert: off by 21 %
   // in the middle, by 54 without. On the B200 (measured_rates.yaml grouped) the general form is nearer.
   Products ExpertProductsOf(double rows, double in, double out, size_t precision, double per_expert) const {
-    const double few = k_.gemm_half_rows_grouped * rates_.ridge[precision] / per_expert, grouped = 1 / k_.gemm_grouped;
+    const double few = k_.gemm_half_rows_grouped * rates_.ridge[precision] / per_expert;
+    const double grouped = plan_.grouped_gemm ? 1 / k_.gemm_grouped : 1;
     Products us = ProductsOf(rows, in, out, precision, per_expert, few);
     us = {us.fwd * grouped, us.bwd * grouped, us.wgrad * grouped};
     if (!rates_.experts_wait_for_buffer) return us;

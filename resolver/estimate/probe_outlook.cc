@@ -82,6 +82,8 @@ std::optional<Question> Ask(const NormalizedIntent& intent, const Config& config
   q.work = WorkOf(q.shape);
   q.stages = StagesOf(q.shape, config);
   q.candidate = CandidateOf(config, intent.env, q.shape, q.stages);
+  // The fusions choose it, behind those that ask here.
+  if (config.origin(Knob::moe_grouped_gemm) != Origin::kCaller) q.candidate.grouped_gemm = true;
   const Candidate& c = q.candidate;
   const int64_t dense = int64_t{c.tp} * c.pp * c.cp, expert = int64_t{c.etp} * c.ep * c.pp;
   if (!q.rates.known || c.ep <= 1 || c.gpus % dense != 0 || c.gpus % expert != 0) return std::nullopt;
