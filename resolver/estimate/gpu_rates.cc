@@ -153,6 +153,8 @@ GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& k) {
   rates.host_us = grace ? k.host_us_grace : k.host_us_x86;
   const double nvlink = gpu.nvlink_bytes_per_second.value_or(0);
   double nic = gpu.nic_bytes_per_second.value_or(0);
+  // To a card beside it a GPU gets over its own link to the host; a superchip's card has a link of its own.
+  if (!grace) nic = std::min(nic, gpu.host_link_bytes_per_second.value_or(nic));
   constexpr double kMeasuredNic = 50e9;  // the shares of network bandwidth were measured at 400 Gbit/s and below
   if (nic > kMeasuredNic) nic = kMeasuredNic + (nic - kMeasuredNic) * k.network_above_400g;
   // Without NVLink, peers in a node meet over the host link.

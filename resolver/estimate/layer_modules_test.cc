@@ -49,5 +49,17 @@ TEST(LayerModules, ExpertsWithoutTheGroupedProductAreLaunchedOneByOne) {
   EXPECT_GT(b.parts.matmul, a.parts.matmul);
 }
 
+// A card's network is no faster than the link that it hangs on, unless the GPU has another way to it.
+TEST(GpuRates, ANetworkCardHangsOnTheHostsLink) {
+  GpuSystem gpu = **TheCatalog().FindGpu("l40s");
+  const double behind_pcie4 = RatesOf(gpu).collective_network_us;
+  gpu.host_link_bytes_per_second = 64e9;
+  EXPECT_NEAR(behind_pcie4 / RatesOf(gpu).collective_network_us, 50.0 / 32, 1e-6);
+  gpu = **TheCatalog().FindGpu("gb200");
+  const double superchip = RatesOf(gpu).collective_network_us;
+  gpu.host_link_bytes_per_second = 10e9;
+  EXPECT_EQ(RatesOf(gpu).collective_network_us, superchip);
+}
+
 }  // namespace
 }  // namespace flightplan
