@@ -221,11 +221,4 @@ GpuRates OverEfa(GpuRates rates) {
   return rates;
 }
 
-GpuRates OverUnknownNetwork(GpuRates rates) {
-  constexpr double kError = 1;  // sockets copy through the host: a fraction of the link, or all of a slow one
-  rates.network_measured = false;
-  rates.error.exchange = rates.error.collective = kError;
-  return rates;
-}
-
 }  // namespace flightplan

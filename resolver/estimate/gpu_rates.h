@@ -51,7 +51,8 @@ struct GpuRates {
   // Per byte of one rank, inside the NVLink domain and over the network.
   std::array<double, kDispatchers> nvlink_us{}, network_us{};
   double collective_nvlink_us = 0, collective_network_us = 0;
-  bool network_measured = true;   // false: no published step ran over one like it
+  // False: GPUs meet over a network that no published step ran over; the shares of its bandwidth are those of RDMA.
+  bool network_measured = true;
   double network_latency_us = 0;  // of one exchange that leaves the NVLink domain, on top of the backend's own
   double host_link_us = 0;
   double optimizer_us = 0;
@@ -87,9 +88,6 @@ GpuRates WithSlowHost(GpuRates rates);
 
 // The same GPUs on AWS's Elastic Fabric Adapter instead of InfiniBand or RoCE.
 GpuRates OverEfa(GpuRates rates);
-
-// The same GPUs on a network that no published step ran over: the shares of its bandwidth are those of RDMA.
-GpuRates OverUnknownNetwork(GpuRates rates);
 
 GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& coefficients = {});
 

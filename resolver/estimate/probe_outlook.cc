@@ -331,9 +331,7 @@ GpuRates RatesFor(const NormalizedIntent& intent) {
   }
   if (intent.host_cpu == HostCpuClass::kX86Slow) rates = WithSlowHost(rates);
   if (intent.transport == "efa") rates = OverEfa(rates);
-  if (!intent.HasVerbs() && static_cast<double>(intent.gpu_count) > rates.domain_gpus) {
-    rates = OverUnknownNetwork(rates);
-  }
+  rates.network_measured = intent.HasVerbs() || static_cast<double>(intent.gpu_count) <= rates.domain_gpus;
   return rates;
 }
 

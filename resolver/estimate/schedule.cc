@@ -240,11 +240,17 @@ void Schedule::AddInterval(StepForecast* out) const {
   const RateErrors& e = rates_.error;
   const bool natural = plan_.imbalance > 1 && plan_.ep > 1 && !plan_.drop_pad;
   const double skew = natural ? kSkew * (parts.expert_exchange + kHalf * parts.compute()) : 0;
+  // Sockets copy through the host: a fraction of the link, or all of a slow one.
+  constexpr double kUnknownNetwork = 1;
+  const bool far = static_cast<double>(plan_.ep) * plan_.etp > rates_.domain_gpus;
+  const double collective = rates_.network_measured ? e.collective : kUnknownNetwork,
+               exchange = rates_.network_measured || !far ? e.exchange : kUnknownNetwork;
   const double error =
       e.gemm[batch_.precision] * (parts.matmul + parts.recompute + parts.bubble) + AttentionError() * parts.attention +
-      e.memory * parts.memory_bound + e.exchange * (parts.expert_exchange + kHalf * out->hidden_exchange_us) +
-      e.collective * (parts.communication() - parts.expert_exchange) + (e.host + kHostError) * parts.host +
-      e.optimizer * parts.optimizer + skew + kModelError * out->us;
+      e.memory * parts.memory_bound + exchange * (parts.expert_exchange + kHalf * out->hidden_exchange_us) +
+      e.collective * parts.tensor_parallel +
+      collective * (parts.communication() - parts.expert_exchange - parts.tensor_parallel) +
+      (e.host + kHostError) * parts.host + e.optimizer * parts.optimizer + skew + kModelError * out->us;
   const double half = out->us > 0 ? k_.interval_scale * error / out->us : 0;
   out->low_us = out->us * std::exp(-half);
   out->high_us = out->us * std::exp(half);

@@ -58,6 +58,11 @@ TEST(StepModel, ANetworkWithoutRdmaWidensTheInterval) {
   job.intent.transport = "tcp";
   const StepForecast tcp = *job.Forecast();
   EXPECT_GT(tcp.high_us / tcp.us, 1.1 * infiniband.high_us / infiniband.us);
+  // An exchange inside the NVLink domain is as sure as ever.
+  const double across = tcp.high_us / tcp.us;
+  job.Set(Knob::expert_model_parallel_size, Value(8));
+  EXPECT_LT(job.Forecast()->high_us / job.Forecast()->us, 0.9 * across);
+  job.Set(Knob::expert_model_parallel_size, Value(16));
   job.intent.gpu_count = 8;  // one NVLink domain
   EXPECT_EQ(job.Forecast()->high_us / job.Forecast()->us, infiniband.high_us / infiniband.us);
 }
