@@ -63,6 +63,15 @@ bool FewConnections(F f) {
 
 bool TransformerEngine(F f) { return f.is(K::transformer_impl, "transformer_engine"); }
 
+// The op fuser on gated experts, without the variable that turns its kernels on.
+bool FusesWithoutKernels(F f) {
+  const bool gated = f.on(K::gated_linear_unit) && f.in(K::activation_func, {"silu", "quick_gelu"});
+  const bool fuses = f.num(K::num_moe_experts) > 0 && f.on(K::use_transformer_engine_op_fuser);
+  int64_t kernels = 0;
+  return gated && fuses && f.on(K::moe_grouped_gemm) &&
+         (!absl::SimpleAtoi(f.var("NVTE_CUTEDSL_FUSED_GROUPED_MLP"), &kernels) || kernels <= 0);
+}
+
 const Rule kRules[] = {
     {.id = "env.attn-backend",
      .area = "env",
@@ -103,6 +112,18 @@ const Rule kRules[] = {
            const bool on = f.on(K::apply_query_key_layer_scaling);
            return std::vector<Patch>{{AssignVar("NVTE_APPLY_QK_LAYER_SCALING", on ? "1" : "0")}};
          }},
+    {.id = "build.op-fuser-cutedsl",
+     .area = "grouped-gemm",
+     .at = {Phase::kBuild, 701},
+     .source = "Megatron-LM:megatron/core/transformer/moe/experts.py:454",
+     .core = {19, kMain},
+     .reads = {K::use_transformer_engine_op_fuser, K::moe_grouped_gemm, K::num_moe_experts, K::activation_func,
+               K::gated_linear_unit},
+     .reads_env = {"NVTE_CUTEDSL_FUSED_GROUPED_MLP"},
+     .when = FusesWithoutKernels,
+     .needs = "the op fuser on gated experts needs the kernels that NVTE_CUTEDSL_FUSED_GROUPED_MLP=1 turns on",
+     .fixes = {{{.value = "1", .env_var = "NVTE_CUTEDSL_FUSED_GROUPED_MLP"}},
+               {{K::use_transformer_engine_op_fuser, false}}}},
     {.id = "build.te-softmax-type",
      .area = "attention",
      .at = {Phase::kBuild, 30282},

@@ -139,6 +139,11 @@ void Complete(F f, Patch* patch) {
   } else if (backend != nullptr) {
     ChangeBackend(f, Value(backend->value), patch);
   }
+  // The op fuser's kernels for gated experts have a variable of their own (build_environment.cc).
+  const Assignment* fuser = Find(*patch, K::use_transformer_engine_op_fuser);
+  if (fuser != nullptr && fuser->value.truthy() && f.core(19) && f.on(K::gated_linear_unit)) {
+    patch->push_back(AssignVar("NVTE_CUTEDSL_FUSED_GROUPED_MLP", "1"));
+  }
   // Multi-token prediction takes its layers one by one alone (build_layers.cc).
   const bool layers_open = f.num(K::recompute_num_layers) != 1 && Find(*patch, K::recompute_num_layers) == nullptr;
   if (Assigns(*patch, K::recompute_method, "uniform") && f.on(K::mtp_num_layers) && layers_open) {

@@ -24,6 +24,10 @@ bool Graphed(D d) { return !d.value(K::cuda_graph_impl).is_none() && !d.is(K::cu
 bool Expandable(D d) { return !UserBuffers(d) && !(Graphed(d) && GraphsOfCore15(d.intent.env)); }
 bool Deterministic(D d) { return d.on(K::deterministic_mode); }
 bool FullIterationGraphs(D d) { return d.full_iteration_graphs; }
+// Gated experts that the op fuser fuses; core 0.19 builds no model without the variable.
+bool FusesExperts(D d) {
+  return d.full_iteration_graphs || (d.f.moe && d.on(K::use_transformer_engine_op_fuser) && d.on(K::moe_grouped_gemm));
+}
 // The NIC of a Grace host reaches GPU memory over C2C.
 bool NicOverC2c(D d) {
   return d.f.rack_scale && absl::StrContains(d.intent.gpu.host_link, "C2C") && d.intent.gpu.cc_minor == 0;
@@ -210,13 +214,14 @@ constexpr ExportRow kVariables[] = {
      .why = kMargin,
      .basis = Basis::kRecipes,
      .cites = {evidence::kPerfRecipeEnvironment}},
-    {.when = FullIterationGraphs,
+    {.when = FusesExperts,
      .variable = "NVTE_CUTEDSL_FUSED_GROUPED_MLP",
      .value = "1",
      .rule_id = "decide.env.grouped-mlp",
-     .why = "the op fuser's grouped MLP for MXFP8",
+     .why = "the op fuser's grouped MLP needs these kernels",
      .basis = Basis::kRecipes,
-     .cites = {evidence::kPerfRecipeEnvironment}},
+     .cites = {evidence::kPerfRecipeEnvironment,
+               "Megatron-LM@d98e8a64dd megatron/core/transformer/moe/experts.py:454"}},
     {.when = FullIterationGraphs,
      .variable = "CUDNNFE_CLUSTER_OVERLAP_MARGIN",
      .value = "8",

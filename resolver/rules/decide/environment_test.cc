@@ -16,6 +16,13 @@ TEST(Environment, ConnectionsFollowWhatNeedsQueues) {
   EXPECT_EQ(connections(intent), "8");
 }
 
+TEST(Environment, ExpertsOfTheOpFuserHaveTheirKernels) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024);
+  EXPECT_EQ(Plan(intent).env.count("NVTE_CUTEDSL_FUSED_GROUPED_MLP"), 0u);
+  Pin(intent, Knob::use_transformer_engine_op_fuser, true);
+  EXPECT_EQ(Plan(intent).env.at("NVTE_CUTEDSL_FUSED_GROUPED_MLP"), "1");
+}
+
 TEST(Environment, RanksStayBesideTheirGpus) {
   const auto binding = [](const DecidedPlan& plan) -> const Decision* {
     for (const Decision& decision : plan.decisions) {
