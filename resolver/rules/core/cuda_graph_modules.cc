@@ -47,6 +47,25 @@ std::vector<Patch> NoRecompute(F f, std::initializer_list<absl::string_view> mod
 }
 std::vector<Patch> NoOffload(F) { return {{Assign(K::fine_grained_activation_offloading, false)}}; }
 
+// Graphs of layers that name no modules hold whole layers, the experts among them; core 0.15 calls that "full".
+bool WholeLayerGraphs(F f) {
+  const Value& scope = f.value(K::cuda_graph_scope);
+  if (!f.core(16)) return GraphsOn(f) && (!scope.truthy() || HasGraphName(scope, "full"));
+  const bool blocks = GraphImpl(f, "local") && f.is(K::inference_cuda_graph_scope, "block");
+  return PerLayerGraphs(f) && !f.on(GraphModulesKnob(f)) && !blocks;
+}
+// Expert inputs of a size that does not depend on the routing.
+bool FixedExpertShapes(F f) {
+  return f.on(K::moe_pad_expert_input_to_capacity) || f.on(K::moe_expert_rank_capacity_factor) ||
+         f.on(K::moe_ncclep_static_shape);
+}
+std::vector<Patch> StaticModulesOrNone(F f) {
+  std::vector<Patch> patches = {GraphsOff(f)};
+  const Value modules = Literal::List("attn,moe_router,moe_preprocess").ToValue();
+  if (f.core(16)) patches.insert(patches.begin(), Patch{Assign(GraphModulesKnob(f), modules)});
+  return patches;
+}
+
 void PairRouterAndPreprocess(Editor& e) {
   const Facts& f = e.facts();
   if (!GraphImpl(f, "local")) return;
@@ -288,6 +307,17 @@ const Rule kRules[] = {
          },
      .needs = "whole-iteration capture with offloading needs fine_grained_offloading_max_inflight_offloads",
      .fixes = {{{K::fine_grained_offloading_max_inflight_offloads, 1}}}},
+    {.id = "field.whole-layer-graph-dropless",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kAdvice, 209},
+     .source = "Megatron-LM:megatron/core/transformer/cuda_graphs.py:2144",
+     .reads = {K::cuda_graph_impl, K::cuda_graph_modules, K::cuda_graph_scope, K::moe_token_dispatcher_type,
+               K::moe_pad_expert_input_to_capacity, K::moe_expert_rank_capacity_factor, K::num_moe_experts},
+     .when = [](F f) { return f.num(K::num_moe_experts) > 0 && WholeLayerGraphs(f) && !FixedExpertShapes(f); },
+     .needs = "graphs that name no modules capture whole layers, whose dispatch waits for token counts on the host "
+              "without a capacity, which no capture can: capture attention, router and preprocessing alone",
+     .fix = StaticModulesOrNone},
 };
 
 }  // namespace
