@@ -1,4 +1,5 @@
 // Data sources.
+#include "resolver/plan/stack.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -11,6 +12,10 @@ bool SplitPaths(F f) { return f.set(K::train_data_path) || f.set(K::valid_data_p
 int Sources(F f) {
   const bool split = f.on(K::train_data_path) || f.on(K::valid_data_path) || f.on(K::test_data_path) || SplitPaths(f);
   return (f.on(K::mock_data) ? 1 : 0) + (f.on(K::data_path) ? 1 : 0) + (split ? 1 : 0);
+}
+// The data sets of Megatron-LM's own scripts.
+bool OwnData(F f) {
+  return RunsMegatronLm(f.stack()) && !f.on(K::perform_rl_step) && !f.is(K::dataloader_type, "external");
 }
 bool FimTokenMissing(F f) {
   return f.none(K::fim_prefix_token) || f.none(K::fim_middle_token) || f.none(K::fim_suffix_token) ||
@@ -134,6 +139,25 @@ const Rule kRules[] = {
          },
      .needs = "loading indexes from their cache, or later, needs data_cache_path",
      .fixes = {{{K::dataloader_fast_cache_load, false}, {K::dataloader_defer_npy_index_mmap, false}}}},
+    {.id = "build.split-per-split-paths",
+     .area = "data",
+     .at = {Phase::kBuild, 20116},
+     .source = "Megatron-LM:megatron/core/datasets/blended_megatron_dataset_config.py:116",
+     .reads = {K::split, K::train_data_path, K::valid_data_path, K::test_data_path, K::per_split_data_args_path},
+     .when = [](F f) { return OwnData(f) && f.set(K::split) && (SplitPaths(f) || f.set(K::per_split_data_args_path)); },
+     .needs = "data of its own for each split is not split again",
+     .fixes = {{{K::split, kUnset}}}},
+    {.id = "mlm.inter-document-no-mask",
+     .area = "data",
+     .kind = Kind::kChange,
+     .at = {Phase::kCliValidate, 1344},
+     .source = "Megatron-LM:megatron/training/arguments.py:1344",
+     .core = {.since = 19},
+     .reads = {K::dataloader_inter_document_masking, K::create_attention_mask_in_dataloader},
+     .change =
+         [](Editor& e) {
+           if (e.facts().on(K::dataloader_inter_document_masking)) e.Set(K::create_attention_mask_in_dataloader, false);
+         }},
     {.id = "mlm.dataset-threads",
      .area = "misc",
      .at = {Phase::kCliValidate, 1258},
