@@ -1,5 +1,12 @@
 // What the command line's reader refuses. The findings come from read/argparse; these records explain them,
 // and judge typed knobs by the choices that the flags have.
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "rapidjson/document.h"
+#include "resolver/base/json.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"
 
@@ -21,6 +28,18 @@ bool HasUnknownGraphModule(F f) {
   return false;
 }
 
+bool AreNumbers(absl::string_view text) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, ',');
+  int64_t number = 0;
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](absl::string_view part) { return absl::SimpleAtoi(part, &number); });
+}
+
+bool IsJsonObject(absl::string_view text) {
+  rapidjson::Document document;
+  return !ReadJson(text, JsonNumbers::kAll, &document).has_value() && document.IsObject();
+}
+
 const Rule kRules[] = {
     {.id = "mlm.argparse",
      .formerly = "lf.ckpt-format",
@@ -40,6 +59,30 @@ const Rule kRules[] = {
      .needs = "graph modules are attn, mlp, moe, moe_router, moe_preprocess, mamba, or an old name: full, "
               "full_iteration, full_iteration_inference",
      .fixes = {{{K::cuda_graph_modules, Literal::List("")}}}},
+    {.id = "mlm.phase-iterations",
+     .area = "cli",
+     .at = {Phase::kCliValidate, 690},
+     .source = "Megatron-LM:megatron/training/arguments.py:689",
+     .reads = {K::phase_transition_iterations},
+     .when =
+         [](F f) {
+           const absl::string_view phases = f.text(K::phase_transition_iterations);
+           return !phases.empty() && !AreNumbers(phases);
+         },
+     .needs = "phase_transition_iterations are whole numbers with commas between them",
+     .fixes = {{{K::phase_transition_iterations, kUnset}}}},
+    {.id = "mlm.heterogeneous-json",
+     .area = "cli",
+     .at = {Phase::kCliValidate, 201},
+     .source = "Megatron-LM:megatron/training/arguments.py:201",
+     .reads = {K::heterogeneous_layers_config_encoded_json},
+     .when =
+         [](F f) {
+           const Value& json = f.value(K::heterogeneous_layers_config_encoded_json);
+           return json.is_text() && !IsJsonObject(json.text());
+         },
+     .needs = "heterogeneous_layers_config_encoded_json is a JSON object with block_configs",
+     .fixes = {{{K::heterogeneous_layers_config_encoded_json, kUnset}}}},
     {.id = "mlm.yaml-unknown-key",
      .area = "cli",
      .kind = Kind::kWarning,
