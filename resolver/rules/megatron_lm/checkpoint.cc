@@ -262,10 +262,12 @@ const Rule kRules[] = {
      .kind = Kind::kChange,
      .at = {Phase::kCliValidate, 1873},
      .source = "Megatron-LM:megatron/training/arguments.py:1873",
-     .reads = {K::skip_train, K::no_load_optim},
+     .reads = {K::skip_train, K::no_load_optim, K::perform_rl_step},
      .change =
          [](Editor& e) {
-           if (e.facts().on(K::skip_train) && !e.facts().on(K::perform_rl_step)) e.Set(K::no_load_optim, true);
+           const Facts& f = e.facts();
+           const bool exempt = f.on(K::perform_rl_step) && f.core(17);  // RL trains all the same
+           if (f.on(K::skip_train) && !exempt) e.Set(K::no_load_optim, true);
          }},
     {.id = "mlm.local-ckpt-dir",
      .area = "checkpoint",
