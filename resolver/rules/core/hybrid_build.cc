@@ -158,6 +158,13 @@ const Rule kRules[] = {
      .needs = "FP8 needs a multiple of 16 outputs of a Mamba layer's input projection: "
               "2 x (heads x head_dim + groups x state_dim) + heads",
      .fix = [](F f) { return std::vector<Patch>{WithoutFp8(f)}; }},
+    {.id = "build.hybrid-experts",
+     .area = "moe",
+     .at = {Phase::kBuild, 185},
+     .source = "Megatron-LM:megatron/core/transformer/moe/moe_layer.py:186",
+     .reads = {K::hybrid_layer_pattern, K::hybrid_override_pattern, K::num_moe_experts},
+     .when = [](F f) { return PatternNames(f, 'E') && f.none(K::num_moe_experts); },
+     .needs = "the E of a hybrid pattern is a layer of experts: num_moe_experts says how many"},
     // GPTModel alone builds the plan of one; HybridModel does in no release (Megatron-LM#4942 is to add it).
     {.id = "build.ep-overlap-hybrid-model",
      .area = "ep-overlap",
