@@ -14,6 +14,7 @@
 #include "resolver/base/path.h"
 #include "resolver/catalog/derivatives.h"
 #include "resolver/catalog/library_recipes.h"
+#include "resolver/catalog/loongforge.h"
 #include "resolver/catalog/precision_recipes.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/stack.h"
@@ -73,8 +74,9 @@ std::optional<Knob> KnobOfOverride(absl::string_view text) {
   return std::nullopt;
 }
 
-// A word that cannot be read, where no value belongs: it may hold any flags.
-void ReadUnknownWords(Target stack, absl::Span<const Argument> args, Knowledge* knowledge) {
+// A word that cannot be read, where no value belongs: it may hold any flags. Whether there is one.
+bool ReadUnknownWords(Target stack, absl::Span<const Argument> args, Knowledge* knowledge) {
+  bool any_flags = false;
   for (size_t i = 0; i < args.size(); ++i) {
     if (!args[i].unknown) continue;
     knowledge->clear = false;
@@ -98,12 +100,32 @@ void ReadUnknownWords(Target stack, absl::Span<const Argument> args, Knowledge* 
     if (row != nullptr && TakesValues(row->form)) {
       if (!IsCheckpointPath(row->knob)) knowledge->hidden.insert(row->knob);
     } else if (!IsFlag(flag) || row != nullptr || words) {
+      any_flags = true;
       const bool first = knowledge->elsewhere.empty(), arguments = args[i].text == "$@" || args[i].text == "$*";
       knowledge->in_arguments = arguments && (first || knowledge->in_arguments);
       if (!first) continue;
       knowledge->elsewhere = absl::StrCat("in ", Printable(args[i].text), ", which cannot be read here");
       knowledge->layout_elsewhere = true;
     }
+  }
+  return any_flags;
+}
+
+// The flags that name a model's file of a stack that has such files.
+bool NamesModelFile(absl::string_view flag) { return flag == kModelName || flag == "--config-file"; }
+
+// A model's file that was read of another day's checkout says an architecture. What no such file says is as the launch
+// has it, as long as the launch is all there.
+void ShowWhatNoFileSays(absl::Span<const Argument> args, Knowledge* knowledge) {
+  for (const Argument& arg : args) {
+    const absl::string_view flag = absl::string_view(arg.text).substr(0, arg.text.find('='));
+    if (In(flag, kElsewhereFlags) && !NamesModelFile(flag)) return;
+  }
+  KnobSet said;
+  for (const Knob knob : LoongForgeFileKnobs()) said.insert(knob);
+  for (int i = 0; i < kKnobCount; ++i) {
+    const Knob knob = static_cast<Knob>(i);
+    if (!said.contains(knob) && Row(knob).section != Section::kModel) knowledge->shown.insert(knob);
   }
 }
 
@@ -156,8 +178,11 @@ Standing StandingOfReader(const Finding& finding, const Stack& stack, const Know
   if (stack.fork && std::any_of(finding.observed.begin(), finding.observed.end(), stated)) return Standing::kFull;
   if (!knowledge.own_parser) return Standing::kNone;
   if (!stack.vocabulary.empty()) return Standing::kFull;  // whose readers say nothing of what they cannot see
-  // A fork's own flags are not all in the knob table.
-  if (!knowledge.surroundings && stack.fork && !knowledge.keyed) return Standing::kNone;
+  const bool of_file = absl::StartsWith(finding.rule_id, "lf.");
+  if (of_file && knowledge.file_of_another_day) return knowledge.clear ? Standing::kUnless : Standing::kNone;
+  // A fork's own flags are not all in the knob table; of those that are, it knows the values.
+  const bool known = finding.rule_id == "mlm.argparse" || (of_file && !IsFlag(finding.seen));
+  if (!knowledge.surroundings && stack.fork && !knowledge.keyed && !known) return Standing::kNone;
   const auto unstated = [](const Observed& seen) { return !FindKnob(seen.name).has_value() && seen.value.is_none(); };
   if (!knowledge.surroundings && std::any_of(finding.observed.begin(), finding.observed.end(), unstated)) {
     return Standing::kNone;  // a flag that a package brings
@@ -196,7 +221,9 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
   const absl::Span<const Argument> args = words.args;
   Knowledge knowledge;
   // What a shell script's model file says was read of another day's checkout.
-  const bool file_counts = script.empty() || !stack.model_files;
+  const bool own_file = stack.model_files && parsed.own_model_file;
+  knowledge.file_of_another_day = stack.model_files && !script.empty() && !own_file;
+  const bool file_counts = script.empty() || !stack.model_files || own_file;
   const bool any_words = stack.container && HoldsAnyWords(args);
   for (const ParsedKnob& knob : parsed.knobs) {
     if (file_counts || knob.origin == Origin::kCaller) knowledge.shown.insert(knob.knob);
@@ -243,10 +270,13 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
     model = model || In(flag, kModelFlags);
     if (stack.container || !knowledge.elsewhere.empty() || !In(flag, kElsewhereFlags)) continue;
     if (own && flag == kModelName) continue;  // a name for the weights that it hands to its engine
+    if (own_file && NamesModelFile(flag)) continue;
     knowledge.elsewhere = absl::StrCat("where ", flag, " says");
     knowledge.layout_elsewhere = !stack.model_files;  // its model files hold the architecture
   }
-  ReadUnknownWords(target, args, &knowledge);
+  const bool names_file = stack.model_files && !knowledge.elsewhere.empty();
+  const bool any_flags = ReadUnknownWords(target, args, &knowledge);
+  if (names_file && !any_flags && !script.empty() && knowledge.own_parser) ShowWhatNoFileSays(args, &knowledge);
   if (own) {
     knowledge.own_parser = knowledge.own_loss = true;  // whatever the file is called: train.py is many a program's name
   } else if (!derivative.empty()) {

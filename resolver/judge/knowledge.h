@@ -42,7 +42,9 @@ struct Knowledge {
   bool part = false;              // flags, or a model's file, without a launch around them
   bool model_named = false;       // by the launch, and the catalogue has it
   bool keyed = false;             // of a file whose values stand under their keys: no word is taken for another's
-  bool base_known = false;        // what it starts from elsewhere is known in what counts for memory
+  // The model's file that it names was read, if at all, in another revision than the caller's.
+  bool file_of_another_day = false;
+  bool base_known = false;  // what it starts from elsewhere is known in what counts for memory
   // A program over the stack, whose loss holds memory that the forecast does not count, or whose samples may be
   // shorter.
   bool own_loss = false;

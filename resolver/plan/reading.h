@@ -67,6 +67,7 @@ struct ParseResult {
   std::vector<ParsedComponent> components;
   std::vector<std::string> wanted_files;  // that the launch reads and env.model_files does not hold
   bool model_file_read = false;           // the caller's, or what is built in of it
+  bool own_model_file = false;            // the caller's
   int64_t gpus_per_node = 0;              // that the words state; 0: they do not
   std::string base;  // a recipe of the stack's own that its words start from, whose values are known
   MemoryOfOthers others;

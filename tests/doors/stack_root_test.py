@@ -98,6 +98,35 @@ class StackRoot(unittest.TestCase):
                 self.assertNotIn("77", self.layers(answer))
                 self.assertIn("not found below", said)
 
+    def judge_script(self, words, *args, code):
+        script = self.write("launch.sh", "export LOONGFORGE_PATH=/opt/LoongForge\ntorchrun --nproc-per-node 8 "
+                            "$LOONGFORGE_PATH/loongforge/train.py " + words + "\n")
+        done = subprocess.run([FLIGHTPLAN, "validate", str(script), *args, "--format", "json"],
+                              capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return {finding["rule_id"]: finding["severity"] for finding in json.loads(done.stdout)["findings"]}
+
+    def test_what_no_model_file_says_is_as_a_script_has_it(self):
+        script = ("--model-name llama2-13b --tokenizer-type HFTokenizer --hf-tokenizer-path /m --data-path /x --split 949,50,1 "
+                  "--seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 1024 --lr 0.0002 "
+                  "--train-iters 500 --bf16 ")
+        self.assertNotIn("SEVERITY_ERROR", self.judge_script(script, code=0).values())
+        for words, rule in (("--mock-data", "mlm.one-data-source"), ("--seq-length oops", "mlm.argparse"),
+                            ("--moe-layer-freq oops", "mlm.argparse")):
+            with self.subTest(words):
+                self.assertEqual(self.judge_script(script + words, code=1).get(rule), "SEVERITY_ERROR")
+        # Another checkout's file may have the key, and what may hold any flags may take one away.
+        self.assertEqual(self.judge_script(script + "num_layerz=4", code=0).get("lf.hydra-override"), "SEVERITY_WARNING")
+        self.assertNotIn("SEVERITY_ERROR", self.judge_script(script + "--mock-data $@", code=0).values())
+
+    def test_the_callers_own_file_is_known_in_a_script(self):
+        script = WORDS.format("configs/models/custom/mine.yaml") + " --tokenizer-type NullTokenizer --mock-data "
+        root = ("--stack-root", str(self.folder / "checkout"))
+        self.assertNotIn("SEVERITY_ERROR", self.judge_script(script, *root, code=0).values())
+        for words, rule in (("num_layerz=8", "lf.hydra-override"), ("--expert-model-parallel-size 3", "mlm.ep-needs-experts")):
+            with self.subTest(words):
+                self.assertEqual(self.judge_script(script + words, *root, code=1).get(rule), "SEVERITY_ERROR")
+
     def test_a_root_that_is_none(self):
         _, said = self.judge("x.yaml", "--stack-root", str(self.folder / "nowhere"), code=2)
         self.assertIn("is no folder", said)

@@ -68,6 +68,7 @@ class ModelFile {
         read.emplace_back(*std::move(change), &word);
     }
     out_->model_file_read = file_ != nullptr;
+    out_->own_model_file = file_ == &own_;
     if (file_ != nullptr) {
       for (const auto& [key, value] : file_->keys) keys_[key] = {value, named_};
     }

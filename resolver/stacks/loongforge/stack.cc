@@ -34,7 +34,7 @@ const Stack kLoongforgeStack = {
                  .path = "/workspace/LoongForge",
                  .source = "baidu-baige/LoongForge@c6275661 docker/Dockerfile:22"},
     .adapters = true,
-    .marks = {.order = 0, .launch = IsLaunch, .yaml = "_target_: loongforge.models."},
+    .marks = {.order = 0, .launch = IsLaunch, .yaml = "_target_: loongforge.models.", .entry = true},
     .releases = kReleases,
     .core_release = [](int) { return kLoongForgeCore; },
     .phases = kPhases,
