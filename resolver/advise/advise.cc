@@ -118,6 +118,12 @@ void SayForecastOfOverlap(const StepModel& model, const PlanForecast& forecast, 
                         effect.needs_ab() ? ", so that only a run of both can tell" : "");
 }
 
+// A next step to less memory is a change of the plan as it is; the fix that is offered is what the whole answer to it
+// comes to, and may cost less of the step.
+bool FixCostsLess(const ResolvedPlan& plan, const AbSuggestion& step) {
+  return step.reason == kLacksMemory && plan.roomier_us > 0 && plan.roomier_us <= plan.step_us() * (1 + step.expected);
+}
+
 // Of the step: a pair whose other run is forecast to lose as much, with all that it needs, is not worth making.
 constexpr double kNoUse = 0.05;
 
@@ -139,6 +145,7 @@ void Advise(ResolvedPlan* plan, const MakeRoom& make_room) {
     return true;
   });
   std::optional<NextStep> next = FindNextStep(plan->intent, at.model, forecast, at.outlook);
+  if (next.has_value() && next->ab.has_value() && FixCostsLess(*plan, *next->ab)) next.reset();
   // What does not start has other steps before it than to a faster run.
   std::optional<Finding> pipeline, precision;
   if (Launchable(*plan)) {

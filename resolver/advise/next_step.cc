@@ -129,7 +129,7 @@ class Moves {
     const bool selective = c_.Get(K::recompute_granularity).text() == "selective";
     if (selective)
       modules.assign(c_.Get(K::recompute_modules).list().begin(), c_.Get(K::recompute_modules).list().end());
-    for (const char* module : {"moe_act", "layernorm", "mla_up_proj", "mlp", "shared_experts"}) {
+    for (const char* module : {"moe_act", "layernorm", "mla_up_proj", "mlp", "shared_experts", "moe"}) {
       if (!HasModule(module) || std::find(modules.begin(), modules.end(), Value(module)) != modules.end()) continue;
       modules.emplace_back(module);
       Try({{K::recompute_granularity, Value("selective")}, {K::recompute_modules, Value(modules)}});
@@ -152,6 +152,8 @@ class Moves {
   // The model has what the module of recompute_modules stands for.
   bool HasModule(absl::string_view module) const {
     if (module == "moe_act") return intent_.model.is_moe();
+    if (module == "moe")
+      return intent_.model.is_moe() && !on(K::overlap_moe_expert_parallel_comm);  // which excludes it
     if (module == "mla_up_proj") return intent_.model.is_mla();
     if (module == "shared_experts") return intent_.model.moe_shared_expert_intermediate_size.value_or(0) > 0;
     return true;
@@ -308,7 +310,7 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
     ab.plan_value = plan.config.Get(ab.knob);
     ab.other_value = move.changes.front().second;
     ab.companions.assign(move.changes.begin() + 1, move.changes.end());
-    ab.reason = short_of_memory ? std::string("memory is what the plan lacks")
+    ab.reason = short_of_memory ? std::string(kLacksMemory)
                                 : absl::StrFormat("%s takes %.0f %% of the step", std::string(move.wall.name),
                                                   100 * move.wall.ratio);
     ab.expected = move.effect.change;

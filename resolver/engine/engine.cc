@@ -228,7 +228,7 @@ namespace {
 // What stands behind a version rule that did not fire because the caller did not say which library there is.
 enum class Assumption {
   kNone,       // it would not fire without the library either
-  kOfImage,    // the stack's own image has a version that is new enough
+  kOfImage,    // the stack's own image has a version that is new enough, and one of years ago is not
   kNewEnough,  // nothing but the assumption: the image's is too old, or not known
 };
 
@@ -245,7 +245,9 @@ bool FiresAsStated(const Program::Step& step, const Facts& facts, Environment* e
 Assumption AssumptionOf(const Program::Step& step, const Facts& facts, Environment* env) {
   if (!step.gates_library || (env->te_stated && env->torch_stated)) return Assumption::kNone;
   if (FiresAsStated(step, facts, env)) return Assumption::kNewEnough;
-  std::optional<Version> te, torch;
+  static const std::optional<Version>* const kOldTe = new std::optional<Version>(Version::Parse("2.0.0"));
+  static const std::optional<Version>* const kOldTorch = new std::optional<Version>(Version::Parse("2.5.0"));
+  std::optional<Version> te = *kOldTe, torch = *kOldTorch;
   if (!env->te_stated) te.swap(env->te);
   if (!env->torch_stated) torch.swap(env->torch);
   const bool fires = FiresAsStated(step, facts, env);

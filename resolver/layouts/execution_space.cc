@@ -109,7 +109,10 @@ SharedExpert SharedExpertOf(const Asked& q, Dispatcher dispatcher) {
 
 // One dispatcher, without and with EP overlap.
 void AddExchanges(const Asked& q, Dispatcher dispatcher, int64_t max_span, std::vector<Exchange>* exchanges) {
-  const bool pinned = q.Pinned(K::overlap_moe_expert_parallel_comm);
+  // The caller's delayed weight gradients are a part of it, and so its word for it.
+  const std::optional<Value> wgrad = PinOf(q.intent, K::delay_wgrad_compute);
+  const bool pinned =
+      q.Pinned(K::overlap_moe_expert_parallel_comm) || (wgrad.has_value() && wgrad->truthy() && q.base.ep_overlap);
   const SharedExpert shared = SharedExpertOf(q, dispatcher);
   const uint16_t sms = SmsOf(q, dispatcher, false), network_sms = SmsOf(q, dispatcher, true);
   if (!pinned || !q.base.ep_overlap) {
@@ -248,6 +251,11 @@ std::vector<float> OptimizerOffloadsOf(const Asked& q, bool dear) {
   if (q.f.fsdp || !q.Has(K::optimizer_cpu_offload)) return offloads;
   // It goes with the precision-aware optimizer, which needs that one up to 0.19.
   if (!q.config.Get(K::use_distributed_optimizer).truthy() && q.intent.env.core_release <= 19) return offloads;
+  const std::optional<Value> share = PinOf(q.intent, K::optimizer_offload_fraction);
+  if (share.has_value()) {  // how much of it, where any is
+    if (share->is_number() && share->real() > 0) offloads.push_back(static_cast<float>(share->real()));
+    return offloads;
+  }
   if (q.intent.gpu.host_link_bytes_per_second.value_or(0) >= kFastHostLink) offloads.push_back(1);
   if (!dear) return offloads;
   for (const float fraction : {0.25F, 0.5F, 0.75F, 1.0F}) {

@@ -112,10 +112,11 @@ void GiveRecompute(const Candidate& c, Giver* to) {
 }
 
 void GiveOffload(const Candidate& c, Giver* to) {
-  if (!to->open(K::optimizer_offload_fraction)) return;
   if (to->open(K::optimizer_cpu_offload)) to->Give(K::optimizer_cpu_offload, Value(c.optimizer_offload > 0));
   if (c.optimizer_offload <= 0) return;
-  to->Give(K::optimizer_offload_fraction, Value(static_cast<double>(c.optimizer_offload)));
+  if (to->open(K::optimizer_offload_fraction)) {
+    to->Give(K::optimizer_offload_fraction, Value(static_cast<double>(c.optimizer_offload)));
+  }
   for (const Knob companion : kOffloadCompanions) {
     if (to->open(companion)) to->Give(companion, Value(true));
   }

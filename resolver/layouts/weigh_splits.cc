@@ -168,21 +168,39 @@ void TellCut(const ResolvedPlan& plan, ResolvedPlan* split) {
   MarkDecided(K::pipeline_model_parallel_layout, kSplitDecision, reason, split);
 }
 
+namespace {
+
+// Takes `tried`, which is the plan's question with a split given, in the plan's place where it is better.
+void TakeCut(const NormalizedIntent& intent, ResolvedPlan tried, ResolvedPlan* plan) {
+  if (!IsBetterCut(*plan, tried)) return;
+  TellCut(*plan, &tried);
+  if (const Decision* stages = FindDecision(plan->decided.decisions, K::virtual_pipeline_model_parallel_size)) {
+    *DecisionOf(K::virtual_pipeline_model_parallel_size, &tried) = *stages;
+    MarkDecided(K::virtual_pipeline_model_parallel_size, &tried);
+  }
+  tried.intent.layout = intent.layout;
+  *plan = std::move(tried);
+}
+
+}  // namespace
+
 absl::Status WeighSplits(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
   if (!MayCut(intent, *plan)) return absl::OkStatus();
   for (const Split& split : WorthExecuting(intent, *plan)) {
     NormalizedIntent asked = intent;
     asked.layout.virtual_pipeline_model_parallel_size = CandidateOf(*plan).vpp;
     asked.layout.pipeline_model_parallel_layout = LayoutText(split.layers, plan->step->model.shape().mtp_depths);
-    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, ExecuteLayout(asked, evidence));
-    if (!IsBetterCut(*plan, tried)) continue;
-    TellCut(*plan, &tried);
-    if (const Decision* stages = FindDecision(plan->decided.decisions, K::virtual_pipeline_model_parallel_size)) {
-      *DecisionOf(K::virtual_pipeline_model_parallel_size, &tried) = *stages;
-      MarkDecided(K::virtual_pipeline_model_parallel_size, &tried);
+    // As the plan is executed: what it gains may fall short of what an A/B asks for beside the split.
+    const GivenKnobs own = ExecutionKnobs(CandidateOf(*plan), plan->decided.config, intent);
+    NormalizedIntent alike = asked;
+    GiveKnobs(own, &alike);
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(alike), evidence));
+    if (tried.step != nullptr) {
+      TellAsDecided(*plan, own, &tried);
+      TakeCut(intent, std::move(tried), plan);
     }
-    tried.intent.layout = intent.layout;
-    *plan = std::move(tried);
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan weighed, ExecuteLayout(asked, evidence));
+    TakeCut(intent, std::move(weighed), plan);
   }
   return absl::OkStatus();
 }

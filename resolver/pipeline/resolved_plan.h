@@ -38,6 +38,7 @@ struct ResolvedPlan {
   Patch roomy;  // the best of them with room for the memory's whole band, where the chosen have none; empty: none known
   std::string roomy_text;  // its sizes, and how much longer its step is
   double roomy_us = 0;     // its step
+  double roomier_us = 0;   // the step with the fix of the plan's memory; 0: there is none, or none is known
 
   // What plans are compared by. A step that a profile measured is that of one run: each of them would repeat it.
   double step_us() const {

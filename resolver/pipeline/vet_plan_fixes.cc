@@ -147,7 +147,9 @@ void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
     trial.forecast = [&](const Patch& patch, FitVerdict than) { return ForecastOf(*plan, patch, than); };
     trial.memory_bytes = [&](const Patch& patch) { return MemoryOf(*plan, patch); };
   }
-  NameRoomy(VetFixes(trial, &findings), plan);
+  const std::optional<MemoryFix> room = VetFixes(trial, &findings);
+  if (room.has_value()) plan->roomier_us = room->outcome.step_us;
+  NameRoomy(room, plan);
   for (Finding& finding : findings) {
     for (Patch& fix : finding.fixes) AddChosen(plan->chosen, &fix);
   }

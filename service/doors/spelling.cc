@@ -101,9 +101,12 @@ std::string FixText(const v1::Fix& fix, const Spelling& spelling) {
     // Two knobs may have one word, as a field of Bridge's comm_overlap and the one that it is copied over.
     if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(std::move(part));
   }
+  std::vector<std::string> variables;
   for (const auto& [name, value] : std::map<std::string, std::string>(fix.env().begin(), fix.env().end())) {
-    parts.push_back(absl::StrCat(spelling.variable, name, "=", value));
+    variables.push_back(absl::StrCat(spelling.variable, name, "=", value));
   }
+  // Before a launch's own words: a flag that takes a list would take what follows it.
+  parts.insert(spelling.variable.empty() ? parts.begin() : parts.end(), variables.begin(), variables.end());
   return absl::StrJoin(parts, " ");
 }
 

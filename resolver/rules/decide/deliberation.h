@@ -91,6 +91,9 @@ class Deliberation {
   const absl::Span<const Measurement* const> pairs_;
 };
 
+// The caller's delayed weight gradients, which have no meaning without EP overlap, and nothing rules that out.
+bool WgradAsksForOverlap(const Deliberation& d);
+
 // The exchange is worth hiding behind computation and nothing decided so far rules that out, or the caller asks for it.
 bool WillOverlapExperts(const Deliberation& d);
 

@@ -337,9 +337,15 @@ constexpr Row kSharedExpert[] = {
 
 }  // namespace
 
+bool WgradAsksForOverlap(const Deliberation& d) {
+  const bool asked = d.pinned(K::delay_wgrad_compute) && d.on(K::delay_wgrad_compute);
+  return asked && d.f.ep > 1 && FirstThatHolds(kObstacles, d) == nullptr;
+}
+
 bool WillOverlapExperts(const Deliberation& d) {
   if (!d.f.moe || d.f.ep <= 1) return false;
   if (!d.open(K::overlap_moe_expert_parallel_comm)) return d.on(K::overlap_moe_expert_parallel_comm);
+  if (WgradAsksForOverlap(d)) return true;
   return Weigh(d).on && FirstThatHolds(kObstacles, d) == nullptr;
 }
 
@@ -348,6 +354,11 @@ void DecideExpertOverlap(Deliberation& d) {
   if (!d.f.moe) return;
   if (d.pinned(kOverlap)) return KeepExpertOverlap(d);
   if (!d.open(kOverlap)) return;
+  if (WgradAsksForOverlap(d)) {
+    d.Choose(kOverlap, true,
+             {.rule_id = kOverlapRule, .reason = "delay_wgrad_compute, which you set, is a part of it"});
+    return;
+  }
   // Where it would not pay anyway, that is the reason to give; an obstacle counts where it would, or might.
   Judgement verdict = d.f.ep > 1 ? Weigh(d) : Judgement{};
   const bool may_pay = d.f.ep <= 1 || verdict.on || (verdict.row != nullptr && verdict.row->needs_ab(d));

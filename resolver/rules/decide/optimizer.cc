@@ -1,4 +1,6 @@
 // Where optimizer state lives.
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "resolver/base/bytes.h"
@@ -61,10 +63,12 @@ void DecideOffload(Deliberation& d) {
   if (f.seq <= 0) return;
   if (Fits(f, d.footprint_bytes)) return KeepOnGpu(d);
   // Last resort, because it is dear: part of the optimizer on the host. Needs the precision-aware optimizer.
-  const bool free = d.open(K::optimizer_cpu_offload) && d.open(K::optimizer_offload_fraction) &&
+  const Value& share = d.value(K::optimizer_offload_fraction);
+  const bool given = d.pinned(K::optimizer_offload_fraction) && share.is_number() && share.real() > 0;
+  const bool free = d.open(K::optimizer_cpu_offload) && (d.open(K::optimizer_offload_fraction) || given) &&
                     (d.open(K::use_precision_aware_optimizer) || d.on(K::use_precision_aware_optimizer)) && !f.fsdp;
   const double optimizer = MemoryNeed(f, {})[MemoryPart::kOptimizerState];
-  for (double fraction : {0.25, 0.5, 0.75, 1.0}) {
+  for (const double fraction : given ? std::vector<double>{share.real()} : std::vector<double>{0.25, 0.5, 0.75, 1.0}) {
     if (!free || !Fits(f, d.footprint_bytes - fraction * optimizer)) continue;
     d.Choose(K::optimizer_cpu_offload, true,
              {.rule_id = kOffloadRule,

@@ -125,7 +125,7 @@ double BytesWith(const Features& f, Recompute recompute) { return Reserved(f, Me
 // Module by module until the layout fits; everything where modules are not enough and full recompute frees more.
 Relief FindRelief(D d, double without) {
   const Features& f = d.f;
-  const bool overlap_pinned = d.on(K::overlap_moe_expert_parallel_comm);
+  const bool overlap_pinned = d.on(K::overlap_moe_expert_parallel_comm) || WgradAsksForOverlap(d);
   Relief relief{.paired = d.stack.fork && WillOverlapExperts(d), .bytes = without};
   for (const DropStep& step : StepsFor(d, overlap_pinned, relief.paired)) {
     if (Fits(f, relief.bytes)) break;

@@ -1,8 +1,28 @@
 // Router arithmetic, and forced balance for benchmarks.
+#include <string>
+
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 
 namespace flightplan::decide {
+namespace {
+
+// As the rule of the same name has it of a launch that names its data, which a plan need not.
+Finding ForcedBalance() {
+  Finding finding;
+  finding.rule_id = "field.forced-balance-on-data";
+  finding.area = "field-report";
+  finding.severity = Severity::kWarning;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "decide";
+  finding.observed.push_back({std::string(Name(Knob::moe_router_force_load_balancing)), Value(true)});
+  finding.seen = "moe_router_force_load_balancing=true, and the run is to train";
+  finding.needs = "tokens go to experts by random numbers, so the router learns nothing: for benchmarks alone";
+  finding.fixes.push_back({{Knob::moe_router_force_load_balancing, "", Value(false)}});
+  return finding;
+}
+
+}  // namespace
 
 void DecideRouter(Deliberation& d) {
   using K = Knob;
@@ -18,6 +38,8 @@ void DecideRouter(Deliberation& d) {
               .reason = "benchmark: forced balance makes runs comparable; not for training",
               .basis = Basis::kGuidance,
               .citations = {evidence::kDispatcherGuide}});
+  } else if (d.on(K::moe_router_force_load_balancing) && !d.on(K::data_path) && !d.on(K::mock_data)) {
+    d.Report(ForcedBalance());
   }
 }
 

@@ -67,6 +67,8 @@ export function launchSpelling(config: readonly ConfigEntry[]): Spelling {
 
 /** "--tp 4 --set sequence_parallel=true". */
 export function fixText(fix: Fix, spelling: Spelling): string {
-  const variables = Object.entries(fix.env).sort(([a], [b]) => (a < b ? -1 : 1));
-  return [...fix.knobs.map(spelling.knob), ...variables.map(([name, value]) => `${spelling.variable}${name}=${value}`)].join(" ");
+  const env = Object.entries(fix.env).sort(([a], [b]) => (a < b ? -1 : 1));
+  const variables = env.map(([name, value]) => `${spelling.variable}${name}=${value}`);
+  const knobs = fix.knobs.map(spelling.knob);
+  return (spelling.variable === "" ? [...variables, ...knobs] : [...knobs, ...variables]).join(" ");
 }

@@ -53,7 +53,7 @@ test("a fix is spelled as flags, or as the launch spells it", () => {
   assert.equal(fixText(fix, flagSpelling), "--tp 4 --set sequence_parallel=true --unset moe_pad --env A=1 --env B=2");
   const entry = (name: string, spelling: string) => ({ $typeName: "flightplan.v1.ConfigEntry" as const, name, spelling, origin: 0, reason: "" });
   const spelling = launchSpelling([entry("tensor_model_parallel_size", "--tensor-model-parallel-size"), entry("sequence_parallel", "--sequence-parallel")]);
-  assert.equal(fixText(fix, spelling), "--tensor-model-parallel-size 4 --sequence-parallel without moe_pad A=1 B=2");
+  assert.equal(fixText(fix, spelling), "A=1 B=2 --tensor-model-parallel-size 4 --sequence-parallel without moe_pad");
 });
 
 test("findings are counted by severity", () => {
