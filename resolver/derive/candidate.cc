@@ -268,6 +268,11 @@ void ReadModules(const Config& config, Candidate* c) {
   if (attention == "fused") c->attention = AttentionBackend::kFused;
   if (attention == "unfused") c->attention = AttentionBackend::kUnfused;
   if (attention == "local") c->attention = AttentionBackend::kLocal;
+  const absl::string_view kernels = config.Get(K::dsa_kernel_backend).text();
+  c->sparse_kernels = (kernels == "tilelang" || kernels == "cudnn") && c->attention != AttentionBackend::kUnfused;
+  if (config.Get(K::dsa_indexer_loss_coeff).real() > 0) {
+    c->indexer_loss = on(K::dsa_indexer_use_sparse_loss) ? IndexerLoss::kChosen : IndexerLoss::kAll;
+  }
   if (Has(config, K::cp_comm_type, "a2a")) c->cp_comm = CpComm::kAllToAll;
   if (Has(config, K::cp_comm_type, "a2a+p2p")) c->cp_comm = CpComm::kAllToAllP2p;
   if (Has(config, K::cp_comm_type, "all_gather")) c->cp_comm = CpComm::kAllGather;

@@ -94,6 +94,9 @@ inline constexpr Knob kOffloadCompanions[] = {Knob::use_precision_aware_optimize
 inline constexpr int kUnevenExpertRanks = 8;
 inline constexpr float kTrainingImbalance = 1.25F;
 
+// What trains a sparse attention's indexer, against the attention over the chosen keys or over all.
+enum class IndexerLoss : uint8_t { kNone, kChosen, kAll };
+
 struct Candidate {
   const StageLayout* stages = nullptr;
 
@@ -154,6 +157,8 @@ struct Candidate {
   bool fp32_residual = false;   // the residual stream, also between stages
   bool hidden_dropout = false;  // before each residual sum
   AttentionBackend attention = AttentionBackend::kAuto;
+  bool sparse_kernels = false;  // dsa_kernel_backend: fused, where Megatron-Core's own operators form all scores
+  IndexerLoss indexer_loss = IndexerLoss::kNone;
   CpComm cp_comm = CpComm::kP2p;
   uint16_t cp_inside = 0;  // ranks of an all-to-all of a2a+p2p; 0: not said
   bool grad_accumulation_fusion = true;

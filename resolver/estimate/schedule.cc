@@ -288,7 +288,7 @@ bool Schedule::Run(StepForecast* out) {
   s_ = TimeOf(slowest);
   TimeMicrobatch();
   AddParts(slowest, out);
-  out->model_flops = FlopsPerToken(work_, static_cast<double>(plan_.seq_length)) *
+  out->model_flops = FlopsPerToken(work_, static_cast<double>(plan_.seq_length), plan_.indexer_loss) *
                      static_cast<double>(plan_.global_batch_size) * static_cast<double>(plan_.seq_length);
   AddInterval(out);
   return out->is_finite();

@@ -39,7 +39,7 @@ struct StepForecast {
   StepParts parts;
   double hidden_exchange_us = 0;  // exchange that EP overlap runs beside compute
   HiddenCommunication hidden;
-  double model_flops = 0;  // of the step, as Megatron-Bridge counts them
+  double model_flops = 0;  // of the step
 
   // False is our bug: the ranges of what goes in (plan/quantity.h) leave no room for it. Nothing is computed with such
   // a forecast.

@@ -47,15 +47,27 @@ double LeastStepUs(const StepModel& model, const Candidate& candidate) {
          static_cast<double>(candidate.gpus);
 }
 
-double LoggedFlopsPerToken(const ModelShape& shape, Target target, double seq_length) {
+double LoggedFlopsPerToken(const ModelShape& shape, Target target, double seq_length, IndexerLoss loss) {
   ModelShape logged = shape;
-  // Only a ConfigContainer's stack has a count of its own; the others run Megatron-LM's.
-  const bool clips_windows = StackOf(target).container;
-  for (LayerKind& kind : logged.kinds) {
-    if (!clips_windows) kind.window = 0;
-  }
   if (logged.mamba_heads > 0) logged.mamba_head_dim = 2 * logged.hidden / logged.mamba_heads;
-  return FlopsPerToken(WorkOf(logged), seq_length);
+  // Only a ConfigContainer's stack has a count of its own; the others run Megatron-LM's.
+  if (!StackOf(target).container) {
+    logged.indexer_topk = 0;
+    for (LayerKind& kind : logged.kinds) kind.window = kind.compress_ratio = 0, kind.indexer = false;
+    return FlopsPerToken(WorkOf(logged), seq_length);
+  }
+  const ModelWork work = WorkOf(logged);
+  double flops = FlopsPerToken(work, seq_length, loss);
+  // Compressed attention's indexer is counted with all three passes, over every pooled key.
+  for (size_t i = 0; i < static_cast<size_t>(work.kind_count); ++i) {
+    const AttentionWork& attention = work.kinds[i].attention;
+    if (attention.index_width <= 0 || attention.window <= 0) continue;
+    constexpr double kThreePasses = 3 * 2;
+    const double all = attention.index_weights + attention.index_width * seq_length / attention.ratio;
+    flops += (work.totals[i] + work.mtp_depths * work.mtp_layers[i]) *
+             (kThreePasses * all - IndexerFlops(attention, seq_length, loss));
+  }
+  return flops;
 }
 
 Throughput ThroughputOf(const StepModel& model, const Candidate& candidate, Target target, const StepForecast& forecast,
@@ -65,7 +77,8 @@ Throughput ThroughputOf(const StepModel& model, const Candidate& candidate, Targ
   const double seq = static_cast<double>(candidate.seq_length);
   const double tokens = static_cast<double>(candidate.global_batch_size) * seq;
   const double gpus = static_cast<double>(candidate.gpus), seconds = outlook.us / kMicro;
-  out.step_flops = LoggedFlopsPerToken(model.shape(), target, seq) * tokens;
+  out.step_flops = LoggedFlopsPerToken(model.shape(), target, seq, candidate.indexer_loss) * tokens;
+  out.computed_flops = outlook.model_flops;
   if (seconds <= 0 || gpus <= 0) return out;
   out.tokens_per_second = tokens / seconds;
   out.tokens_per_second_per_gpu = out.tokens_per_second / gpus;
@@ -73,7 +86,7 @@ Throughput ThroughputOf(const StepModel& model, const Candidate& candidate, Targ
   const double peak_us = PeakUs(model, candidate);
   if (peak_us <= 0) return out;
   out.peak_flops_per_second = kMicro / peak_us;
-  out.mfu = out.flops_per_second_per_gpu / out.peak_flops_per_second;
+  out.mfu = out.computed_flops / seconds / gpus / out.peak_flops_per_second;
   return out;
 }
 

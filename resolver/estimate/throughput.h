@@ -20,11 +20,12 @@ struct CommunicationPath {
 
 struct Throughput {
   double step_flops = 0;         // of the whole step, as the stack's own log counts them
+  double computed_flops = 0;     // of the same: the keys that queries meet alone
   double tokens_per_second = 0;  // of all GPUs
   double tokens_per_second_per_gpu = 0;
   double flops_per_second_per_gpu = 0;
   double peak_flops_per_second = 0;  // dense, of the precision that most matrix products are in; 0: not published
-  double mfu = 0;                    // 0..1; 0: no peak
+  double mfu = 0;                    // 0..1, of `computed_flops`; 0: no peak
   std::array<CommunicationPath, 5> communication;
 };
 
@@ -38,10 +39,11 @@ Throughput ThroughputOf(const StepModel& model, const Candidate& candidate, Targ
 double LeastStepUs(const StepModel& model, const Candidate& candidate);
 
 // Model FLOPs of one token, forward and backward, as the stack's own throughput log counts them:
-// Megatron-LM's num_floating_point_operations charges full causal attention to layers with a window
+// Megatron-LM's num_floating_point_operations charges full causal attention to layers with a window and to sparse ones
 // (NVIDIA/Megatron-LM@d98e8a64dd megatron/training/training.py:802), Megatron-Bridge's clips it
 // (NVIDIA-NeMo/Megatron-Bridge@067f987df0 src/megatron/bridge/training/utils/flop_utils.py:604). Both take a Mamba
 // layer's inner size to be twice the hidden size, whatever its heads are.
-double LoggedFlopsPerToken(const ModelShape& shape, Target target, double seq_length);
+double LoggedFlopsPerToken(const ModelShape& shape, Target target, double seq_length,
+                           IndexerLoss loss = IndexerLoss::kNone);
 
 }  // namespace flightplan

@@ -36,6 +36,7 @@ TEST(LoggedFlops, AreMegatronLmsOwn) {
       {"qwen3-next-80b-a3b", 4096, 22.740},
       {"nemotron-3-nano-30b-a3b", 8192, 22.278},
       {"llama-3.1-70b", 8192, 449.223},
+      {"deepseek-v3.2", 4096, 259.993},
   };
   for (const Row& row : kRows) {
     const double counted = LoggedFlopsPerToken(ShapeOf(row.model), Target::kMegatronLm, row.seq) / 1e9;
@@ -49,6 +50,31 @@ TEST(LoggedFlops, AreMegatronBridgesOwn) {
   EXPECT_NEAR(LoggedFlopsPerToken(ShapeOf("qwen3-235b-a22b"), Target::kMegatronBridge, 4096) / 1e9, 148.1, 0.3);
   EXPECT_GT(LoggedFlopsPerToken(ShapeOf("gpt-oss-120b"), Target::kMegatronLm, 4096),
             LoggedFlopsPerToken(ShapeOf("gpt-oss-120b"), Target::kMegatronBridge, 4096));
+}
+
+// GFLOP of one token by num_floating_point_operations of NVIDIA-NeMo/Megatron-Bridge@067f987df, called with each
+// model's provider.
+TEST(LoggedFlops, OfSparseAttentionAreMegatronBridgesOwn) {
+  struct Row {
+    const char* model;
+    double seq;
+    IndexerLoss loss;
+    double gflops;
+  };
+  constexpr Row kRows[] = {
+      {"deepseek-v3.2", 4096, IndexerLoss::kNone, 312.203},
+      {"deepseek-v3.2", 131072, IndexerLoss::kNone, 402.881},
+      {"deepseek-v3.2", 131072, IndexerLoss::kChosen, 427.350},
+      {"deepseek-v3.2", 131072, IndexerLoss::kAll, 1137.950},
+      {"glm-5", 4096, IndexerLoss::kChosen, 315.044},
+      {"deepseek-v4-flash", 4096, IndexerLoss::kNone, 90.781},
+      {"deepseek-v4-flash", 131072, IndexerLoss::kNone, 128.472},
+      {"deepseek-v4-flash", 1048576, IndexerLoss::kNone, 393.447},
+  };
+  for (const Row& row : kRows) {
+    const double counted = LoggedFlopsPerToken(ShapeOf(row.model), Target::kMegatronBridge, row.seq, row.loss) / 1e9;
+    EXPECT_NEAR(counted / row.gflops, 1, 5e-3) << row.model << " " << row.seq << " " << counted;
+  }
 }
 
 struct Job {
@@ -104,9 +130,23 @@ TEST(Throughput, TheFiguresAgreeWithEachOtherAndWithTheStep) {
   EXPECT_DOUBLE_EQ(t.tokens_per_second * outlook.us / 1e6, 512.0 * 8192);
   EXPECT_DOUBLE_EQ(t.tokens_per_second_per_gpu * 64, t.tokens_per_second);
   EXPECT_NEAR(t.flops_per_second_per_gpu * 64 * outlook.us / 1e6 / t.step_flops, 1, 1e-12);
+  EXPECT_DOUBLE_EQ(t.computed_flops, t.step_flops);
   EXPECT_DOUBLE_EQ(t.mfu * t.peak_flops_per_second, t.flops_per_second_per_gpu);
   EXPECT_GT(t.mfu, 0.02);
   EXPECT_LT(t.mfu, 1);
+}
+
+// Megatron-LM's log charges a layer with a window for the whole sequence, which no GPU computes.
+TEST(Throughput, UtilizationIsOfWhatTheStepComputes) {
+  StepForecast forecast;
+  StepOutlook outlook;
+  Job job;
+  const Catalog catalog = *Catalog::Builtin();
+  job.intent.model = **catalog.FindModel("gpt-oss-20b");
+  job.Set(Knob::seq_length, Value(131072));
+  const Throughput t = job.Ask(std::nullopt, &forecast, &outlook);
+  EXPECT_LT(t.computed_flops, 0.7 * t.step_flops);
+  EXPECT_NEAR(t.mfu * t.peak_flops_per_second * 64 * outlook.us / 1e6 / t.computed_flops, 1, 1e-9);
 }
 
 TEST(LeastStep, FrozenWeightsHaveNoGradients) {

@@ -80,6 +80,26 @@ AttentionWork LatentAttention(const ModelShape& s) {
   return work;
 }
 
+// DeepSeek sparse attention: latent attention over the chosen keys, with the latent itself for all heads' key and value
+// (Megatron-LM core/transformer/experimental_attention_variant/absorbed_mla.py). What takes a query to the latent and
+// the output back costs as much as the up projection of keys and values.
+AttentionWork SparseLatentAttention(const ModelShape& s, bool indexer) {
+  AttentionWork work = LatentAttention(s);
+  work.groups = 1;
+  work.qk_size = D(s.kv_rank + s.qk_rope);
+  work.v_size = D(s.kv_rank);
+  work.ratio = 1;
+  work.chosen = D(s.indexer_topk);
+  work.unmeasured = true;
+  if (!indexer) return work;
+  work.index_heads = D(s.indexer_heads);
+  work.index_width = D(s.indexer_heads * s.indexer_dim);
+  work.index_weights =
+      D(s.q_rank > 0 ? s.q_rank : s.hidden) * work.index_width + D(s.hidden) * D(s.indexer_dim + s.indexer_heads);
+  work.kernels += Kernels::kIndexer;
+  return work;
+}
+
 // Gated delta net and Kimi delta attention: a chunked scan with a state of key x value per head.
 AttentionWork LinearAttention(const ModelShape& s) {
   AttentionWork work;
@@ -140,6 +160,15 @@ AttentionWork Compressed(const ModelShape& s, const LayerKind& kind) {
   work.unmeasured = true;
   work.split_bytes = Passes(kRotaryPasses) * heads * size;
   work.kernels = Kernels::kCompressed + (kind.indexer ? Kernels::kIndexer : 0);
+  work.ratio = D(kind.compress_ratio);
+  // Keys and their gates, of overlapping blocks where an indexer chooses among them.
+  const double overlap = kind.indexer ? 2 : 1;
+  if (kind.compress_ratio > 0) Add(&work, h, 2 * overlap * size, Split::kWhole);
+  if (!kind.indexer) return work;
+  work.chosen = D(s.indexer_topk);
+  work.index_heads = D(s.indexer_heads);
+  work.index_width = D(s.indexer_heads * s.indexer_dim);
+  work.index_weights = D(s.q_rank) * work.index_width + h * D(2 * 2 * s.indexer_dim + s.indexer_heads);
   return work;
 }
 
@@ -149,12 +178,8 @@ AttentionWork AttentionOf(const ModelShape& s, const LayerKind& kind) {
       return {};
     case AttentionKind::kGrouped:
       return GroupedAttention(s, kind.window);
-    case AttentionKind::kLatent: {
-      AttentionWork work = LatentAttention(s);
-      work.unmeasured = kind.indexer;
-      if (kind.indexer) work.index_width = D(s.indexer_heads * s.indexer_dim);
-      return work;
-    }
+    case AttentionKind::kLatent:
+      return s.indexer_topk > 0 ? SparseLatentAttention(s, kind.indexer) : LatentAttention(s);
     case AttentionKind::kGatedDelta:
     case AttentionKind::kKimiDelta:
       return LinearAttention(s);
@@ -242,16 +267,38 @@ double TailLayers(const ModelWork& work) {
   return weights > 0 ? (heads + work.mtp_depths * (mtp + 2 * work.hidden * work.hidden)) * layers / weights : 0;
 }
 
-double FlopsPerToken(const ModelWork& work, double seq_length) {
+double KeysOf(const AttentionWork& work, double seq_length) {
+  if (seq_length <= 0) return 0;
+  double keys = 0;
+  if (work.ratio > 0) {
+    const double all = seq_length / work.ratio, most = work.chosen > 0 ? std::min(work.chosen, all) : all;
+    keys = most * (1 - most / (2 * all));
+    if (work.window <= 0) return keys;
+  }
+  const double w = work.window;
+  return keys + (w > 0 && w < seq_length ? w - w * (w - 1) / (2 * seq_length) : seq_length / 2);
+}
+
+double IndexerFlops(const AttentionWork& work, double seq_length, IndexerLoss loss) {
+  if (work.index_width <= 0) return 0;
+  const double scores = work.index_width + work.index_heads, dense = seq_length / work.ratio / 2;
+  double flops = work.index_weights + dense * scores;
+  if (loss != IndexerLoss::kNone) {
+    // Its own weights' gradients, and scores against what attention gives to the same keys.
+    const double keys = loss == IndexerLoss::kAll ? dense : std::min(dense, KeysOf(work, seq_length));
+    flops += work.index_weights + keys * (2 * scores + work.heads * work.qk_size);
+  }
+  return kFlopsPerWeight * flops;
+}
+
+double FlopsPerToken(const ModelWork& work, double seq_length, IndexerLoss loss) {
   const double h = work.hidden;
   const auto layer_flops = [&](const LayerWork& layer) {
     const AttentionWork& attention = layer.attention;
-    double context = seq_length / 2;
-    const double w = attention.window;
-    if (w > 0 && w < seq_length) context = w - w * (w - 1) / (2 * seq_length);
     const double flops =
-        kFlopsPerWeight * attention.heads * (attention.qk_size + attention.v_size) * context + attention.scan_flops;
-    return flops + kFlopsPerWeight * ActiveWeights(layer, h);
+        kFlopsPerWeight * attention.heads * (attention.qk_size + attention.v_size) * KeysOf(attention, seq_length) +
+        attention.scan_flops + kFlopsPerWeight * ActiveWeights(layer, h);
+    return flops + IndexerFlops(attention, seq_length, loss) / kForwardAndBackward;
   };
   double forward = kFlopsPerWeight * h * work.vocabulary * (1 + work.mtp_depths);
   for (int i = 0; i < work.kind_count; ++i) {

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "resolver/derive/adapters.h"
+#include "resolver/derive/candidate.h"
 #include "resolver/derive/shape.h"
 #include "resolver/derive/stage_layout.h"
 
@@ -24,12 +25,16 @@ struct AttentionWork {
   int linear_count = 0;
   // Softmax attention: floating point operations of the forward pass per token are 2 * heads * (qk + v) * context.
   double heads = 0, groups = 0, qk_size = 0, v_size = 0;
-  double window = 0;       // 0: the whole sequence
-  double scan_flops = 0;   // of a linear attention or state-space scan, per token, forward, as model FLOPs count it
-  double scan_state = 0;   // elements of the scan's state, of all heads
-  double exchanged = 0;    // elements per token that a scan's CP ranks exchange for heads, before it and after
-  double exchanges = 0;    // in so many all-to-alls
-  double index_width = 0;  // a sparse attention's indexer: heads times their size, on every rank of TP
+  double window = 0;  // 0: the whole sequence
+  // Sparse attention: a query meets at most `chosen` of the keys, pooled by `ratio`, that its indexer scores; 0 chosen:
+  // all of those. Ratio 0: none are sparse.
+  double ratio = 0, chosen = 0;
+  double scan_flops = 0;  // of a linear attention or state-space scan, per token, forward, as model FLOPs count it
+  double scan_state = 0;  // elements of the scan's state, of all heads
+  double exchanged = 0;   // elements per token that a scan's CP ranks exchange for heads, before it and after
+  double exchanges = 0;   // in so many all-to-alls
+  // A sparse attention's indexer: heads, heads times their size, and weights of its linear layers; on every rank of TP.
+  double index_heads = 0, index_width = 0, index_weights = 0;
   double split_bytes = 0;  // moved by memory-bound kernels per token, forward, divided by TP
   double replicated_bytes = 0;
   double up_projection_bytes = 0;  // of split_bytes: what recomputing mla_up_proj moves again
@@ -76,8 +81,15 @@ inline double HeadsOf(const ModelWork& work, const RankContents& rank) { return 
 // matrix products.
 double TailLayers(const ModelWork& work);
 
-// Model FLOPs of one token (forward and backward) at a sequence length, as Megatron-Bridge counts them: the causal half
-// of full attention, windows clipped, no recomputation.
-double FlopsPerToken(const ModelWork& work, double seq_length);
+// Keys that a query meets in the mean: the causal half of them, of a window those inside, of sparse attention the
+// chosen.
+double KeysOf(const AttentionWork& work, double seq_length);
+
+// Of one token, forward and backward: an indexer scores every key before a query and is in no backward pass but its own
+// loss's (NVIDIA-NeMo/Megatron-Bridge@067f987df0 src/megatron/bridge/training/utils/flop_utils.py:1167).
+double IndexerFlops(const AttentionWork& work, double seq_length, IndexerLoss loss);
+
+// Model FLOPs of one token (forward and backward) at a sequence length: the keys that queries meet, no recomputation.
+double FlopsPerToken(const ModelWork& work, double seq_length, IndexerLoss loss = IndexerLoss::kNone);
 
 }  // namespace flightplan
