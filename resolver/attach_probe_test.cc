@@ -297,6 +297,7 @@ TEST(ProbeProfile, AScanThatWasTimedIsForecastByItsRows) {
 TEST(ProbeProfile, AnIndexerThatWasTimedIsAddedToTheStep) {
   v1::HardwareProfile profile = SampleProfile();
   v1::ResolveConfigRequest request = Of("deepseek-v3.2", profile);
+  Pin("dsa_kernel_backend", "none", &request);
   const v1::ResolveConfigResponse without = Resolve(request);
   AddOperator(&profile, "dsa.index.fwd", 40'000, {{"heads", 64}, {"head_dim", 128}, {"topk", 2048}})
       ->mutable_labels()
@@ -308,6 +309,7 @@ TEST(ProbeProfile, AnIndexerThatWasTimedIsAddedToTheStep) {
   EXPECT_EQ(Unmeasured(with), Terms({"sparse attention"}));
   EXPECT_EQ(Told(with, "evidence.probed-operators"), "timed on this H200: sparse attention indexer, forward");
   EXPECT_GT(StepUs(with), StepUs(without));
+  request.clear_pinned_knobs();
   Pin("dsa_kernel_backend", "tilelang", &request);
   EXPECT_EQ(Unmeasured(Resolve(request)), Terms({"sparse attention indexer"}));
 }

@@ -99,7 +99,7 @@ TEST(OpenLayout, TakesWhatLeavesNoRoomWhereItIsMuchFaster) {
 // Core 0.18 does not split sparse attention along the sequence: the layouts that would are faster, and none is
 // accepted.
 TEST(OpenLayout, SplitsNoContextThatTheReleaseDoesNot) {
-  v1::ResolveConfigRequest request = Training("deepseek-v3.2", "h800-sxm", 2048, 16384, 2048);
+  v1::ResolveConfigRequest request = Training("deepseek-v3.2", "h800-sxm", 2048, 4096, 2048);
   request.mutable_target()->set_framework("ms-swift");
   request.set_stage(v1::STAGE_TUNE);
   request.mutable_layout()->set_tensor_model_parallel_size(2);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "resolver/derive/sparse_bytes.h"
+
 namespace flightplan {
 namespace {
 
@@ -213,11 +215,19 @@ class Layer {
     const double normed = InputBytes(kAdaptQUp, D(s_.q_rank), stream_, stream_, 1, false) +
                           InputBytes(kAdaptKvUp, D(s_.kv_rank), stream_, stream_, 1, false);
     Keep(normed, dropped, piece);
-    const double heads = D(s_.heads);
-    const double query = heads * D(s_.qk_nope + s_.qk_rope);
-    Core(query, query, heads * D(s_.v_dim), heads * D(s_.v_dim), dropped, piece);
-    if (s_.output_gate) piece->kept += 2 * unit_ * heads * D(s_.v_dim) * split_;
-    if (kind_.indexer) piece->kept += unit_ * D(s_.indexer_heads * s_.indexer_dim + s_.indexer_dim) * stream_;
+    const double value = D(s_.heads * s_.v_dim);
+    if (s_.output_gate) piece->kept += 2 * unit_ * value * split_;
+    if (s_.indexer_topk == 0) {
+      const double query = D(s_.heads * (s_.qk_nope + s_.qk_rope));
+      return Core(query, query, value, value, dropped, piece);
+    }
+    const SparseBytes sparse = SparseBytesOf(s_, c_, kind_.indexer);
+    Keep(sparse.up, dropped, piece);
+    Keep(sparse.core, Drops(kDropCoreAttn), piece);
+    const double out = unit_ * value * split_ + InputBytes(kAdaptProj, value, split_, split_, 1, true);
+    piece->kept += sparse.kept + out;
+    if (Offloads(kOffloadAttnProj)) piece->offloaded += out;
+    piece->backward += sparse.backward;
   }
 
   // Gated delta net and its kin: projection, convolution, one FP32 state for each chunk of 64 tokens, gated norm.

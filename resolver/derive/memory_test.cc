@@ -32,6 +32,32 @@ Candidate Plan(const StageLayout& stages, int64_t gpus) {
   return c;
 }
 
+// Sparse attention by Megatron-Core's own operators has every score as a tensor, the indexer's too; by fused kernels
+// none. Its loss keeps what the indexer scored with.
+TEST(LayerBytes, SparseAttentionWithoutKernelsKeepsItsScores) {
+  const ModelShape shape = ShapeOf("deepseek-v3.2"), dense = ShapeOf("deepseek-v3");
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 8);
+  const LayerKind& kind = shape.kinds[0];
+  const double scores = 128.0 * 4096 * 4096;
+  const LayerBytes formed = BytesOfLayer(shape, c, kind);
+  c.sparse_kernels = true;
+  const LayerBytes fused = BytesOfLayer(shape, c, kind);
+  EXPECT_NEAR((formed.attention - fused.attention) / scores, 13, 0.1);
+  EXPECT_NEAR((formed.backward - fused.backward) / scores, 12, 0.1);
+  EXPECT_GT(fused.attention,
+            1.5 * BytesOfLayer(dense, c, dense.kinds[0]).attention);  // queries and outputs are latents
+  c.indexer_loss = IndexerLoss::kChosen;
+  EXPECT_GT(BytesOfLayer(shape, c, kind).attention, fused.attention + 4096.0 * 2 * 64 * 128);
+  c.sparse_kernels = false;
+  c.indexer_loss = IndexerLoss::kNone;
+  c.tp = 8;  // which divides attention's scores and not the indexer's
+  EXPECT_GT(BytesOfLayer(shape, c, kind).backward, 8 * scores / 2);
+  c.recompute = RecomputeMode::kSelective;
+  c.recompute_modules = kDropCoreAttn;
+  EXPECT_LT(BytesOfLayer(shape, c, kind).attention, 2 * scores);
+}
+
 // The worked figures of the static-memory formulas: bf16 weights, FP32 gradients and states, no vocabulary padding.
 TEST(StaticMemory, MatchesWorkedFigures) {
   const ModelShape qwen = ShapeOf("qwen3-30b-a3b");

@@ -104,15 +104,17 @@ Module ModuleTimer::AttentionModule(const LayerWork& layer, size_t precision) co
   for (int i = 0; i < work.linear_count; ++i) AddLinear(work.linears[static_cast<size_t>(i)], precision, &module);
   AddAdapters(layer.adapters, kOfAttention, &module);
   AddTensorParallel(&module);
-  if (work.heads > 0) AddSoftmax(work, &module);
+  if (work.ratio > 0) {
+    AddSparse(work, &module);
+  } else if (work.heads > 0) {
+    AddSoftmax(work, &module);
+  }
   if (work.scan_state > 0) {
     const double us = tokens_ * work.scan_state / t_ * rates_.scan_us;
     module.fwd.attention += us;
     module.bwd.attention += k_.scan_backward * us;
     if (plan_.cp > 1) AddScanExchange(work, &module);
   }
-  // Every key is scored, and masked behind that. A backward pass is its loss's alone.
-  module.fwd.attention += tokens_ * static_cast<double>(plan_.seq_length) * work.index_width * rates_.indexer_us;
   const double norm_bytes = NormBytes() * (layer.norms > 2 ? kMoreNorms : 1.0);
   const double bytes = work.split_bytes * tokens_ / t_ + work.replicated_bytes * local_ + norm_bytes;
   AddMemory(bytes, kMemoryBack * bytes, &module);

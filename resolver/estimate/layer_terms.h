@@ -61,6 +61,8 @@ class LayerTerms {
 
   // Attention's own kernels, between its linear layers, with the exchanges of context parallelism.
   void AddSoftmax(const AttentionWork& work, Module* module) const;
+  // The same of sparse attention, and its indexer.
+  void AddSparse(const AttentionWork& work, Module* module) const;
   // A scan's state runs along the whole sequence, so its ranks exchange the sequence for heads, and back.
   void AddScanExchange(const AttentionWork& work, Module* module) const;
 
@@ -82,6 +84,7 @@ class LayerTerms {
   const double weight_gradient_;  // its time, in that of another product
 
  private:
+  void AddIndexer(const AttentionWork& work, bool fused, double target_us, Module* module) const;
   double OperandBytes() const;
   // Attention whose scores are a tensor, in place of a kernel that has them tile by tile.
   void AddScores(const AttentionWork& work, Module* module) const;

@@ -31,8 +31,7 @@ constexpr std::array<Term, 6> kAttentionTerms = {{
      [](const LayerKind& kind, const GpuRates&) { return kind.attention == AttentionKind::kCompressed; }},
     {"sparse attention indexer",
      [](const LayerKind& kind, const GpuRates& rates) { return kind.indexer && !HasIndexerRows(kind, rates); }},
-    // With its indexer measured, what is left: attention over the chosen keys, which is forecast as over all of them,
-    // and the loss that trains the indexer.
+    // With its indexer measured, what is left: attention over the chosen keys, and the loss that trains the indexer.
     {"sparse attention",
      [](const LayerKind& kind, const GpuRates& rates) { return kind.indexer && HasIndexerRows(kind, rates); }},
     {"factorised attention",
@@ -41,8 +40,10 @@ constexpr std::array<Term, 6> kAttentionTerms = {{
 
 }  // namespace
 
-std::vector<absl::string_view> UnmeasuredTerms(const ModelShape& shape, const Candidate& plan, const GpuRates& rates) {
+std::vector<absl::string_view> UnmeasuredTerms(const ModelShape& shape, const Candidate& plan, const GpuRates& given) {
   std::vector<absl::string_view> names;
+  GpuRates rates = given;
+  if (plan.sparse_kernels) rates.indexer_us = 0;  // the rows are of other code
   for (const Term& term : kAttentionTerms) {
     const auto* const end = shape.kinds.data() + shape.kind_count;
     if (std::any_of(shape.kinds.data(), end, [&](const LayerKind& kind) { return term.in(kind, rates); }))

@@ -33,6 +33,9 @@ TEST(UnmeasuredTerms, WhatAProfileTimedIsNone) {
   EXPECT_EQ(TermsOf("deepseek-v3.2", {}, rates), Names({"sparse attention indexer"}));
   rates.indexer_us = 1e-9;
   EXPECT_EQ(TermsOf("deepseek-v3.2", {}, rates), Names({"sparse attention"}));
+  Candidate fused;
+  fused.sparse_kernels = true;
+  EXPECT_EQ(TermsOf("deepseek-v3.2", fused, rates), Names({"sparse attention indexer"}));
   EXPECT_EQ(TermsOf("deepseek-v4-pro", {}, rates), Names({"compressed attention", "sparse attention indexer"}));
 }
 

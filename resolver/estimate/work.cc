@@ -91,6 +91,9 @@ AttentionWork SparseLatentAttention(const ModelShape& s, bool indexer) {
   work.ratio = 1;
   work.chosen = D(s.indexer_topk);
   work.unmeasured = true;
+  // The query is put to the latent, copied, and joined with its rotary part; the output is read once more.
+  work.up_projection_bytes = kBf16Bytes * work.heads * (D(4 * s.kv_rank) + 2 * work.qk_size);
+  work.split_bytes = work.up_projection_bytes;
   if (!indexer) return work;
   work.index_heads = D(s.indexer_heads);
   work.index_width = D(s.indexer_heads * s.indexer_dim);
