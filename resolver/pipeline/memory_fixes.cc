@@ -37,10 +37,16 @@ struct ModuleSets {
   std::vector<unsigned> sets;
 };
 
+// Sparse attention by operators that form every score.
+bool FormsSparseScores(const Config& c) {
+  return c.Get(K::experimental_attention_variant).text() == "dsa" && c.Get(K::dsa_kernel_backend).text() == "none";
+}
+
 // Fused attention computes itself again whatever is asked for (recompute.core-attn-fused-hint).
 bool KeepsScores(const Config& c) {
   const absl::string_view backend = c.Get(K::attention_backend).text();
-  return backend == "unfused" || backend == "local" || c.Get(K::transformer_impl).text() == "local";
+  return backend == "unfused" || backend == "local" || c.Get(K::transformer_impl).text() == "local" ||
+         FormsSparseScores(c);
 }
 
 ModuleSets SetsOf(const Config& c) {
@@ -153,6 +159,9 @@ void AddParameterGather(const Config& c, std::vector<Patch>* out) {
 void AddExecution(const Config& c, std::vector<Patch>* out) {
   const bool full = c.Get(K::recompute_granularity).text() == "full";
   const bool overlap = c.Get(K::overlap_moe_expert_parallel_comm).truthy();
+  if (FormsSparseScores(c) && c.origin(K::dsa_kernel_backend) != Origin::kCaller) {
+    out->push_back({Set(K::dsa_kernel_backend, Value("cudnn"))});
+  }
   if (!full) AddSelective(c, out);
   if (!c.Get(K::use_distributed_optimizer).truthy()) out->push_back({Set(K::use_distributed_optimizer, Value(true))});
   if (!full && !overlap) {

@@ -80,6 +80,7 @@ DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start,
   // What must be settled first comes first: the arithmetic, then where tokens go, then what fits, then what may overlap
   // with what, and last what only follows from the rest.
   decide::DecidePrecision(d);
+  decide::DecideSparseAttention(d);
   decide::DecideBatch(d);
   decide::DecidePipeline(d);
   decide::DecideOptimizer(d);

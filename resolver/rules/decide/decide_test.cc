@@ -170,6 +170,17 @@ TEST(DataParallel, GradientsAreReducedBehindLayersWhoeverHoldsTheState) {
   intent = Intent("llama3-8b", "h100", 1, {}, 256);
   EXPECT_EQ(Find(Plan(intent), Knob::overlap_grad_reduce)->reason,
             "one rank holds each parameter: no gradients to reduce");
+// Megatron-Core's own operators form every score of sparse attention; where its kernels run they are taken.
+TEST(SparseAttention, TakesKernelsOfItsOwn) {
+  const auto chosen = [](const NormalizedIntent& intent) {
+    return std::string(Plan(intent).config.Get(Knob::dsa_kernel_backend).text());
+  };
+  const Layout layout = {.pp = 8, .ep = 32};
+  NormalizedIntent intent = Intent("glm-5", "h100-sxm", 512, layout, 1024);
+  EXPECT_EQ(chosen(intent), "cudnn");
+  intent.env.capabilities.clear();
+  EXPECT_EQ(chosen(intent), "none") << "nothing is installed";
+  EXPECT_EQ(chosen(Intent("glm-5", "a100-sxm-80gb", 512, layout, 1024)), "none");
 }
 
 TEST(Decide, NeverChangesAPin) {

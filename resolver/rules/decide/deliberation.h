@@ -106,6 +106,7 @@ void ChooseDispatcherSms(Deliberation& d, absl::string_view backend);
 // The topics, in the order in which they run (decide.cc).
 void DecideSizes(Deliberation& d);
 void DecidePrecision(Deliberation& d);
+void DecideSparseAttention(Deliberation& d);  // before what turns on memory: without kernels it takes far more
 void DecideParameterGather(Deliberation& d);  // after the optimizer, whose shards are gathered
 void ExpectPrecisionRecipe(Deliberation& d);  // after those that may decide one of its fields
 void DecideBatch(Deliberation& d);

@@ -29,6 +29,24 @@ constexpr Row kAttention[] = {
      .cites = {"verl-project/verl#5224"}},
 };
 
+// Stacks' own images have them (pyproject.toml of Megatron-LM and Megatron-Bridge: flash_mla), and no door lists them:
+// only that nothing is installed says that they are not.
+bool SparseKernelsRun(D d) {
+  const Environment& env = d.intent.env;
+  return d.is(K::experimental_attention_variant, "dsa") && (d.f.hopper || d.f.mxfp8) &&
+         d.on(K::dsa_indexer_scoring_relu) && !d.is(K::attention_backend, "unfused") &&
+         !(env.capabilities_known && env.capabilities.empty());
+}
+
+constexpr Row kSparseAttention[] = {
+    {.when = SparseKernelsRun,
+     .value = "cudnn",
+     .why = "without kernels of its own sparse attention forms the scores of all keys in FP32",
+     .cites = {"Megatron-LM@d98e8a64dd megatron/core/transformer/experimental_attention_variant/dsa.py:59",
+               "Megatron-Bridge@067f987df recipes/glm/h100/glm5.py:62"},
+     .then = [](Deliberation& d) { d.f.candidate.sparse_kernels = true; }},
+};
+
 // Fused permutation broke with newer Triton releases, so it stays out of a bring-up.
 constexpr absl::string_view kTritonBreaks = "NVIDIA/TransformerEngine#2579";
 constexpr Row kPermutation[] = {
@@ -77,6 +95,8 @@ constexpr Row kCrossEntropy[] = {
 };
 
 }  // namespace
+
+void DecideSparseAttention(Deliberation& d) { Choose(d, K::dsa_kernel_backend, kRule, kSparseAttention); }
 
 void DecideFusions(Deliberation& d) {
   if (d.f.moe) {
