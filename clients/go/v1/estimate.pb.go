@@ -543,8 +543,8 @@ type Estimate struct {
 	// Share of the step by wall, 0..1: "compute", "communication", "host", "bubble", "optimizer".
 	WallRatios map[string]float64 `protobuf:"bytes,6,rep,name=wall_ratios,json=wallRatios,proto3" json:"wall_ratios,omitempty" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"fixed64,2,opt,name=value,proto3"`
 	// Model FLOPs of one step, forward and backward without recomputation, as the target's own throughput log counts them
-	// (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window, Megatron-Bridge
-	// clips it.
+	// (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window and to sparse
+	// ones, Megatron-Bridge counts the keys that a query meets.
 	StepFlops float64 `protobuf:"fixed64,7,opt,name=step_flops,json=stepFlops,proto3" json:"step_flops,omitempty"`
 	// Tokens of the global batch per second of the step, all GPUs together. Unset where step_time_us is.
 	TokensPerSecond float64 `protobuf:"fixed64,8,opt,name=tokens_per_second,json=tokensPerSecond,proto3" json:"tokens_per_second,omitempty"`
@@ -554,7 +554,8 @@ type Estimate struct {
 	FlopsPerSecondPerGpu float64 `protobuf:"fixed64,10,opt,name=flops_per_second_per_gpu,json=flopsPerSecondPerGpu,proto3" json:"flops_per_second_per_gpu,omitempty"`
 	// Dense peak of one GPU in the precision of most matrix products, which mfu_ratio divides by; unset: not published.
 	PeakFlopsPerSecond float64 `protobuf:"fixed64,11,opt,name=peak_flops_per_second,json=peakFlopsPerSecond,proto3" json:"peak_flops_per_second,omitempty"`
-	// Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second.
+	// Model FLOPs utilization, 0..1, over peak_flops_per_second: of the FLOPs that the step computes, with the keys that a
+	// query meets. Where the target's log counts more (step_flops), lower than flops_per_second_per_gpu would give.
 	MfuRatio float64 `protobuf:"fixed64,12,opt,name=mfu_ratio,json=mfuRatio,proto3" json:"mfu_ratio,omitempty"`
 	// What communication costs, by parallel path; only those that the layout has.
 	Communication []*CommunicationPath `protobuf:"bytes,13,rep,name=communication,proto3" json:"communication,omitempty"`

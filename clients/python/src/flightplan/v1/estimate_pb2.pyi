@@ -295,8 +295,8 @@ class Estimate(google.protobuf.message.Message):
     """What is counted and what is not, one line."""
     step_flops: builtins.float
     """Model FLOPs of one step, forward and backward without recomputation, as the target's own throughput log counts them
-    (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window, Megatron-Bridge
-    clips it.
+    (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window and to sparse
+    ones, Megatron-Bridge counts the keys that a query meets.
     """
     tokens_per_second: builtins.float
     """Tokens of the global batch per second of the step, all GPUs together. Unset where step_time_us is."""
@@ -307,7 +307,9 @@ class Estimate(google.protobuf.message.Message):
     peak_flops_per_second: builtins.float
     """Dense peak of one GPU in the precision of most matrix products, which mfu_ratio divides by; unset: not published."""
     mfu_ratio: builtins.float
-    """Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second."""
+    """Model FLOPs utilization, 0..1, over peak_flops_per_second: of the FLOPs that the step computes, with the keys that a
+    query meets. Where the target's log counts more (step_flops), lower than flops_per_second_per_gpu would give.
+    """
     reserved_bytes: builtins.int
     """As in MemoryVerdict."""
     @property

@@ -349,8 +349,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Model FLOPs of one step, forward and backward without recomputation, as the target's own throughput log counts them
-   * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window, Megatron-Bridge
-   * clips it.
+   * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window and to sparse
+   * ones, Megatron-Bridge counts the keys that a query meets.
    * </pre>
    *
    * <code>double step_flops = 7;</code>
@@ -425,7 +425,8 @@ private static final long serialVersionUID = 0L;
   private double mfuRatio_ = 0D;
   /**
    * <pre>
-   * Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second.
+   * Model FLOPs utilization, 0..1, over peak_flops_per_second: of the FLOPs that the step computes, with the keys that a
+   * query meets. Where the target's log counts more (step_flops), lower than flops_per_second_per_gpu would give.
    * </pre>
    *
    * <code>double mfu_ratio = 12;</code>
@@ -2296,8 +2297,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Model FLOPs of one step, forward and backward without recomputation, as the target's own throughput log counts them
-     * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window, Megatron-Bridge
-     * clips it.
+     * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window and to sparse
+     * ones, Megatron-Bridge counts the keys that a query meets.
      * </pre>
      *
      * <code>double step_flops = 7;</code>
@@ -2310,8 +2311,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Model FLOPs of one step, forward and backward without recomputation, as the target's own throughput log counts them
-     * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window, Megatron-Bridge
-     * clips it.
+     * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window and to sparse
+     * ones, Megatron-Bridge counts the keys that a query meets.
      * </pre>
      *
      * <code>double step_flops = 7;</code>
@@ -2328,8 +2329,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Model FLOPs of one step, forward and backward without recomputation, as the target's own throughput log counts them
-     * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window, Megatron-Bridge
-     * clips it.
+     * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window and to sparse
+     * ones, Megatron-Bridge counts the keys that a query meets.
      * </pre>
      *
      * <code>double step_flops = 7;</code>
@@ -2521,7 +2522,8 @@ private static final long serialVersionUID = 0L;
     private double mfuRatio_ ;
     /**
      * <pre>
-     * Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second.
+     * Model FLOPs utilization, 0..1, over peak_flops_per_second: of the FLOPs that the step computes, with the keys that a
+     * query meets. Where the target's log counts more (step_flops), lower than flops_per_second_per_gpu would give.
      * </pre>
      *
      * <code>double mfu_ratio = 12;</code>
@@ -2533,7 +2535,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second.
+     * Model FLOPs utilization, 0..1, over peak_flops_per_second: of the FLOPs that the step computes, with the keys that a
+     * query meets. Where the target's log counts more (step_flops), lower than flops_per_second_per_gpu would give.
      * </pre>
      *
      * <code>double mfu_ratio = 12;</code>
@@ -2549,7 +2552,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second.
+     * Model FLOPs utilization, 0..1, over peak_flops_per_second: of the FLOPs that the step computes, with the keys that a
+     * query meets. Where the target's log counts more (step_flops), lower than flops_per_second_per_gpu would give.
      * </pre>
      *
      * <code>double mfu_ratio = 12;</code>
