@@ -134,8 +134,8 @@ export interface Estimate {
   wallRatios: { [key: string]: number };
   /**
    * Model FLOPs of one step, forward and backward without recomputation, as the target's own throughput log counts them
-   * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window, Megatron-Bridge
-   * clips it.
+   * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window and to sparse
+   * ones, Megatron-Bridge counts the keys that a query meets.
    */
   stepFlops: number;
   /** Tokens of the global batch per second of the step, all GPUs together. Unset where step_time_us is. */
@@ -146,7 +146,10 @@ export interface Estimate {
   flopsPerSecondPerGpu: number;
   /** Dense peak of one GPU in the precision of most matrix products, which mfu_ratio divides by; unset: not published. */
   peakFlopsPerSecond: number;
-  /** Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second. */
+  /**
+   * Model FLOPs utilization, 0..1, over peak_flops_per_second: of the FLOPs that the step computes, with the keys that a
+   * query meets. Where the target's log counts more (step_flops), lower than flops_per_second_per_gpu would give.
+   */
   mfuRatio: number;
   /** What communication costs, by parallel path; only those that the layout has. */
   communication: CommunicationPath[];

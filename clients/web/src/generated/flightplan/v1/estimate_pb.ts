@@ -278,8 +278,8 @@ export type Estimate = Message<"flightplan.v1.Estimate"> & {
 
   /**
    * Model FLOPs of one step, forward and backward without recomputation, as the target's own throughput log counts them
-   * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window, Megatron-Bridge
-   * clips it.
+   * (num_floating_point_operations): Megatron-LM charges full causal attention to layers with a window and to sparse
+   * ones, Megatron-Bridge counts the keys that a query meets.
    *
    * @generated from field: double step_flops = 7;
    */
@@ -314,7 +314,8 @@ export type Estimate = Message<"flightplan.v1.Estimate"> & {
   peakFlopsPerSecond: number;
 
   /**
-   * Model FLOPs utilization, 0..1: flops_per_second_per_gpu over peak_flops_per_second.
+   * Model FLOPs utilization, 0..1, over peak_flops_per_second: of the FLOPs that the step computes, with the keys that a
+   * query meets. Where the target's log counts more (step_flops), lower than flops_per_second_per_gpu would give.
    *
    * @generated from field: double mfu_ratio = 12;
    */
