@@ -40,13 +40,13 @@ constexpr std::array<Term, 6> kAttentionTerms = {{
 
 }  // namespace
 
-std::vector<absl::string_view> UnmeasuredTerms(const ModelShape& shape, const Candidate& plan, const GpuRates& given) {
+std::vector<absl::string_view> UnmeasuredTerms(const ModelShape& shape, const Candidate& plan, const GpuRates& rates) {
   std::vector<absl::string_view> names;
-  GpuRates rates = given;
-  if (plan.sparse_kernels) rates.indexer_us = 0;  // the rows are of other code
+  GpuRates own = rates;
+  if (plan.sparse_kernels) own.indexer_us = 0;  // the rows are of other code
   for (const Term& term : kAttentionTerms) {
     const auto* const end = shape.kinds.data() + shape.kind_count;
-    if (std::any_of(shape.kinds.data(), end, [&](const LayerKind& kind) { return term.in(kind, rates); }))
+    if (std::any_of(shape.kinds.data(), end, [&](const LayerKind& kind) { return term.in(kind, own); }))
       names.push_back(term.name);
   }
   if (!rates.network_measured) names.emplace_back("network without RDMA");

@@ -258,6 +258,19 @@ const Rule kRules[] = {
      .when = KernelMissing,
      .needs = "the packages of the chosen sparse-attention kernels are installed",
      .fixes = {{{K::dsa_kernel_backend, "none"}}}},
+    {.id = "dsa.cudnn-needs-hopper",
+     .area = "attention-variant",
+     .at = {Phase::kHardware, 0, 345},
+     .source = "Megatron-LM:megatron/core/transformer/experimental_attention_variant/dsa_cudnn_kernels.py:345",
+     .core = {.since = 19},
+     .reads = {K::dsa_kernel_backend},
+     .reads_env = {"cc_major"},
+     .when =
+         [](F f) {
+           return Dsa(f) && f.is(K::dsa_kernel_backend, "cudnn") && f.env().cc_major > 0 && f.env().cc_major < 9;
+         },
+     .needs = "cuDNN's kernels of sparse attention need Hopper or newer",
+     .fixes = {{{K::dsa_kernel_backend, "none"}}}},
     {.id = "dsa.no-linear-bias",
      .area = "attention-variant",
      TRANSFORMER_CONFIG(1513),
