@@ -1,3 +1,5 @@
+#include "resolver/pipeline/memory_fixes.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
@@ -42,6 +44,21 @@ TEST(MemoryFix, IsTheCheapestThatHolds) {
   const v1::ResolveConfigResponse fixed = Resolved(request);
   EXPECT_TRUE(fixed.will_run());
   EXPECT_EQ(fixed.estimate().fit(), v1::FIT_VERDICT_FITS);
+}
+
+// Sparse attention without kernels of its own has every score as a tensor.
+TEST(MemoryFix, IsKernelsOfSparseAttention) {
+  const auto offered = [](Origin origin) {
+    Config config;
+    config.Set(Knob::experimental_attention_variant, Value("dsa"), Origin::kCaller);
+    config.Set(Knob::dsa_kernel_backend, Value("none"), origin);
+    for (const Patch& patch : MemoryFixesOf(config).execution) {
+      if (patch.front().knob == Knob::dsa_kernel_backend) return patch.front().value.text() == "cudnn";
+    }
+    return false;
+  };
+  EXPECT_TRUE(offered(Origin::kDefault));
+  EXPECT_FALSE(offered(Origin::kCaller)) << "the caller's word stands";
 }
 
 // Two copies of MXFP8 parameters do not fit, one does. Plans for core 0.18 do not gather on their own.
