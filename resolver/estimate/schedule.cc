@@ -219,7 +219,7 @@ double Schedule::OffloadUs(const RankContents& rank, const RankPace& pace) const
 double Schedule::AttentionError() const {
   // Compressed and sparse attention: no kernel of theirs is published in the backward pass, which gathers and scatters
   // keys and may take twice as long as a dense one. DeepSeek's kernels may take longer still: what Megatron-Bridge's
-  // verification cards of GLM-5.2 print, deterministic and untuned, is 1.5 to 4 times the forecast.
+  // verification cards of GLM-5.2 print, deterministic and untuned, is 1.4 to 3.4 times the forecast.
   const double sparse = plan_.sparse_kernels ? 2 : 1;
   double error = rates_.error.attention;
   for (size_t i = 0; i < static_cast<size_t>(work_.kind_count); ++i) {
