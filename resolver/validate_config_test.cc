@@ -152,7 +152,9 @@ TEST(ValidateConfig, AChoiceThatAForkLacksIsRefusedInItsScripts) {
   const auto script = [](const char* words) {
     return FileOf(
         "loongforge", "run.sh",
-        absl::StrCat("torchrun --nproc-per-node 8 loongforge/train.py --model-name qwen3-30b-a3b ", words, "\n"));
+        absl::StrCat("torchrun --nproc-per-node 8 loongforge/train.py --model-name qwen3-30b-a3b --micro-batch-size 1 "
+                     "--seq-length 4096 --max-position-embeddings 4096 --train-iters 10 --lr 1e-4 --bf16 ",
+                     words, "\n"));
   };
   EXPECT_EQ(CountOf(Validated(script("--position-embedding-type yarn")).findings(), "mlm.argparse"), 1);
   EXPECT_TRUE(Validated(script("--position-embedding-type rope --a-package-brings-it 3")).accepted_by_stack());
