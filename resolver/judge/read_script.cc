@@ -7,8 +7,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/base/path.h"
 #include "resolver/judge/read_arguments.h"
 #include "resolver/normalize/request_bounds.h"
+#include "resolver/plan/stack.h"
 #include "resolver/shell/reader.h"
 #include "resolver/shell/slurm_job.h"
 #include "resolver/shell/state.h"
@@ -54,6 +56,23 @@ ParseFinding OtherSize(const ShellLaunch& launch, int64_t stated) {
   return entry;
 }
 
+// The scripts of hybrid models build the layers of a pattern, and none of --num-layers.
+void AskForPattern(const ShellLaunch& launch, const Environment& env, Reading* reading) {
+  constexpr absl::string_view kScripts[] = {"pretrain_hybrid.py", "pretrain_mamba.py"};
+  const absl::string_view file = FileName(launch.script);
+  if (!RunsMegatronLm(StackOf(env)) || env.core_release < 17 || !reading->knowledge.elsewhere.empty()) return;
+  if (std::find(std::begin(kScripts), std::end(kScripts), file) == std::end(kScripts)) return;
+  for (const Knob knob : {Knob::hybrid_layer_pattern, Knob::hybrid_override_pattern, Knob::hybrid_attention_ratio,
+                          Knob::hybrid_mlp_ratio}) {
+    if (reading->knowledge.shown.contains(knob) || reading->knowledge.hidden.contains(knob)) return;
+  }
+  reading->parsed.unknown.push_back(Knob::hybrid_layer_pattern);
+  KeepFinding(MakeParseFinding(launch.at, "mlm.hybrid-script-pattern", Severity::kWarning, std::string(file),
+                               "its layers are those of --hybrid-layer-pattern, and without one it has none",
+                               "Megatron-LM:megatron/core/models/hybrid/hybrid_layer_allocation.py:233"),
+              &reading->parsed.findings);
+}
+
 }  // namespace
 
 void ReadScript(const ScriptQuestion& script, ReadConfig* read) {
@@ -97,6 +116,7 @@ void ReadScript(const ScriptQuestion& script, ReadConfig* read) {
   }
   const InputFormat& format = RecogniseArguments(launch.args, launch.script, env->target);
   ReadArguments(std::move(launch.args), launch.script, false, format, *env, reading);
+  AskForPattern(launch, *env, reading);
   reading->knowledge.surroundings = !launch.vars_elsewhere;
   reading->knowledge.vars_in_files =
       std::any_of(launch.wanted_files.begin(), launch.wanted_files.end(), MayHoldVariables);

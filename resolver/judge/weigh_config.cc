@@ -26,6 +26,8 @@ struct Size {
   bool of_state = true;  // parameters, gradients and optimizer state depend on it
 };
 constexpr Size kSizes[] = {{Knob::num_layers},
+                           {Knob::hybrid_layer_pattern},
+                           {Knob::hybrid_override_pattern},
                            {Knob::hidden_size},
                            {Knob::ffn_hidden_size},
                            {Knob::num_attention_heads},

@@ -67,6 +67,14 @@ void InferMla(Editor& e) {
 }
 
 const Rule kRules[] = {
+    {.id = "mlm.hybrid-script-pattern",
+     .area = "hybrid",
+     .kind = Kind::kWarning,
+     .at = {Phase::kParse, 745},
+     .source = "Megatron-LM:megatron/core/models/hybrid/hybrid_layer_allocation.py:233",
+     .core = {17, kMain},
+     .when = FoundByReader,
+     .needs = "a script of hybrid models has the layers of --hybrid-layer-pattern, and without one it has none"},
     {.id = "mlm.hybrid-two-patterns",
      .area = "hybrid",
      .at = {Phase::kCliValidate, 746},
