@@ -170,6 +170,8 @@ TEST(DataParallel, GradientsAreReducedBehindLayersWhoeverHoldsTheState) {
   intent = Intent("llama3-8b", "h100", 1, {}, 256);
   EXPECT_EQ(Find(Plan(intent), Knob::overlap_grad_reduce)->reason,
             "one rank holds each parameter: no gradients to reduce");
+}
+
 // Megatron-Core's own operators form every score of sparse attention; where its kernels run they are taken.
 TEST(SparseAttention, TakesKernelsOfItsOwn) {
   const auto chosen = [](const NormalizedIntent& intent) {
