@@ -169,6 +169,13 @@ Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, co
   }
   for (const Assignment& size : plan.chosen) add(size.knob, size.value);
   if (!plan.stages_given && plan.stages.pp > 1) add(K::virtual_pipeline_model_parallel_size, Value(plan.stages.vpp));
+  // How the layers are cut is weighed anew, too.
+  const Value& layout = plan.config.Get(K::pipeline_model_parallel_layout);
+  const Origin cut = plan.config.origin(K::pipeline_model_parallel_layout);
+  const bool cut_is_ours = cut == Origin::kDecided || cut == Origin::kDefault;
+  if (plan.stages.pp > 1 && cut_is_ours && (layout.is_none() || SameStages(changes))) {
+    add(K::pipeline_model_parallel_layout, layout);
+  }
   finding.fixes.push_back(std::move(fix));
   return finding;
 }

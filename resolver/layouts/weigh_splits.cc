@@ -186,11 +186,12 @@ void TakeCut(const NormalizedIntent& intent, ResolvedPlan tried, ResolvedPlan* p
 
 absl::Status WeighSplits(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
   if (!MayCut(intent, *plan)) return absl::OkStatus();
+  const bool is_short = !Launchable(*plan) || LeavesNoRoom(*plan);
   for (const Split& split : WorthExecuting(intent, *plan)) {
     NormalizedIntent asked = intent;
     asked.layout.virtual_pipeline_model_parallel_size = CandidateOf(*plan).vpp;
     asked.layout.pipeline_model_parallel_layout = LayoutText(split.layers, plan->step->model.shape().mtp_depths);
-    // As the plan is executed: what it gains may fall short of what an A/B asks for beside the split.
+    // As the plan is executed: what that gains beside the split may fall short of, or go beyond, what an A/B asks for.
     const GivenKnobs own = ExecutionKnobs(CandidateOf(*plan), plan->decided.config, intent);
     NormalizedIntent alike = asked;
     GiveKnobs(own, &alike);
@@ -199,7 +200,16 @@ absl::Status WeighSplits(const NormalizedIntent& intent, const EvidenceSnapshot&
       TellAsDecided(*plan, own, &tried);
       TakeCut(intent, std::move(tried), plan);
     }
+    // Graphs that the plan's own decisions leave to an A/B are no gain of the split's.
+    GivenKnobs graphs;
+    if (!is_short) {
+      std::copy_if(own.begin(), own.end(), std::back_inserter(graphs), [](const auto& knob) {
+        return knob.first == K::cuda_graph_impl || knob.first == K::cuda_graph_modules;
+      });
+    }
+    GiveKnobs(graphs, &asked);
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan weighed, ExecuteLayout(asked, evidence));
+    if (!graphs.empty() && weighed.step != nullptr) TellAsDecided(*plan, graphs, &weighed);
     TakeCut(intent, std::move(weighed), plan);
   }
   return absl::OkStatus();
