@@ -181,7 +181,7 @@ void ReadOffload(const Config& config, Candidate* c) {
 bool GroupedGemm(const Config& config, const Environment& env) {
   const Origin origin = config.origin(K::moe_grouped_gemm);
   const bool said = origin != Origin::kAbsent && origin != Origin::kDefault;
-  return config.Get(K::moe_grouped_gemm).truthy() || (!said && !RunsMegatronLm(StackOf(env)));
+  return config.Get(K::moe_grouped_gemm).truthy() || (!said && !StackOf(env).command_line);
 }
 
 void ReadExperts(const Config& config, const Environment& env, const ModelShape& shape, Candidate* c) {

@@ -60,10 +60,14 @@ bool SplitWithoutAllGather(F f) {
   return !std::all_of(types.list().begin(), types.list().end(), AllGather);
 }
 
-// No door lists these kernels: that nothing is installed says so of them, too, a list of dispatchers does not.
+// That nothing is installed says so of these kernels, too, as does a list that names another of them; one of
+// dispatchers alone does not.
 bool KernelMissing(F f) {
   if (!Dsa(f) || !f.env().capabilities_known || !f.env().has_cuda) return false;
-  return f.in(K::dsa_kernel_backend, {"tilelang", "cudnn"}) && f.env().capabilities.empty();
+  const auto& installed = f.env().capabilities;
+  const auto has = [&](const auto& kernel) { return installed.find(kernel) != installed.end(); };
+  const bool listed = installed.empty() || has("tilelang") || has("cudnn");
+  return f.in(K::dsa_kernel_backend, {"tilelang", "cudnn"}) && listed && !has(f.text(K::dsa_kernel_backend));
 }
 
 // What the input projection makes of a token; gdn2 gates each channel and gdn each head.
