@@ -1,6 +1,7 @@
 // A version that the caller did not state is neither old nor missing: rules that ask for it say so and pass.
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/engine/engine.h"
@@ -63,8 +64,7 @@ TEST(UnstatedVersion, SaysWhatTheOwnImageHas) {
   const RunResult meets = RunDense(env);
   EXPECT_EQ(Find(meets, "rope-fusion.te-missing"), nullptr) << "any image of these years meets it";
   const auto of_image = [](const Finding& finding) {
-    return finding.severity == Severity::kInfo &&
-           finding.seen.find("stack's own image, new enough") != std::string::npos;
+    return finding.severity == Severity::kInfo && absl::StrContains(finding.seen, "stack's own image, new enough");
   };
   EXPECT_LE(std::count_if(meets.findings.begin(), meets.findings.end(), of_image), 1) << "one speaks for all";
   const Finding* finding = nullptr;
