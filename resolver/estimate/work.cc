@@ -171,7 +171,7 @@ AttentionWork Compressed(const ModelShape& s, const LayerKind& kind) {
   work.chosen = D(s.indexer_topk);
   work.index_heads = D(s.indexer_heads);
   work.index_width = D(s.indexer_heads * s.indexer_dim);
-  work.index_weights = D(s.q_rank) * work.index_width + h * D(2 * 2 * s.indexer_dim + s.indexer_heads);
+  work.index_weights = D(s.q_rank) * work.index_width + h * (4.0 * D(s.indexer_dim) + D(s.indexer_heads));
   return work;
 }
 
