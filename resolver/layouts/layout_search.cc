@@ -144,9 +144,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   q.layout.global_batch_size = s->intent.workload.global_batch_size;
   q.layout.seq_length = s->intent.workload.seq_length;
   q.layout.sequence_parallel = s->intent.layout.sequence_parallel.value_or(true);
-  if (StackOf(s->intent.env).fork) {  // its hash layers stand there (lff.hash-first-stage)
-    q.layout.first_stage_layers = s->config.Get(K::moe_n_hash_layers).integer();
-  }
+  q.layout.first_stage_layers = LeastInFirstStage(s->config, s->intent.env);
   const bool hybrid = s->intent.model.hybrid_layer_pattern.has_value();
   q.layout.even_stages = s->own_split || hybrid;
   // Virtual stages of a hybrid pattern are its own bars, and no knob's.

@@ -40,86 +40,60 @@ bool MayCut(const NormalizedIntent& intent, const ResolvedPlan& plan) {
   return Launchable(plan) || ErrorsBesideMemory(plan).empty();
 }
 
-// The layers of each stage, and the stages that they come to.
-struct Split {
-  std::vector<int64_t> layers;
-  StageLayout stages;
-};
-
 // The splits that a search knows, but for the plan's own.
-std::vector<Split> OtherSplits(const ResolvedPlan& plan, const Candidate& c) {
+std::vector<StageLayout> OtherSplits(const ResolvedPlan& plan, const Candidate& c) {
   const StepModel& model = plan.step->model;
   const ModelShape& shape = model.shape();
-  // A fork's hash layers stand in the first stage (lff.hash-first-stage).
-  const int64_t least = StackOf(plan.env).fork ? plan.decided.config.Get(K::moe_n_hash_layers).integer() : 0;
+  const int64_t least = LeastInFirstStage(plan.decided.config, plan.env);
   const std::vector<ChunkContents>& own = c.stages->chunks;
-  std::vector<Split> splits;
-  for (std::vector<int64_t>& layers :
+  std::vector<StageLayout> splits;
+  for (const std::vector<int64_t>& layers :
        StageSplits(shape.num_layers, shape.mtp_depths, c.pp, c.vpp, TailLayers(model.work()))) {
     const bool same = std::equal(own.begin(), own.end(), layers.begin(), layers.end(),
                                  [](const ChunkContents& chunk, int64_t count) { return chunk.Layers() == count; });
-    if (same || layers.front() < least) continue;
-    StageLayout stages = StagesOfSizes(shape, c.pp, c.vpp, layers);
-    splits.push_back({std::move(layers), std::move(stages)});
+    if (!same && layers.front() >= least) splits.push_back(StagesOfSizes(shape, c.pp, c.vpp, layers));
   }
   return splits;
 }
 
-// Leaves the split by which the plan's step is shortest, where it is worth it.
-void KeepFastest(const ResolvedPlan& plan, Candidate c, std::vector<Split>* splits) {
+// The split with the least value of those below the limit: one or none. `value_below`: as StepUsBelow.
+template <typename ValueBelow>
+std::vector<StageLayout> Least(std::vector<StageLayout> splits, double limit, const ValueBelow& value_below) {
+  std::vector<StageLayout> least;
+  for (StageLayout& split : splits) {
+    const double value = value_below(split, limit);
+    if (!(value < limit)) continue;
+    limit = value;
+    least.clear();
+    least.push_back(std::move(split));
+  }
+  return least;
+}
+
+// What is worth going through the whole pipeline.
+std::vector<StageLayout> WorthExecuting(const NormalizedIntent& intent, const ResolvedPlan& plan) {
   const StepModel& model = plan.step->model;
-  const LayerTimes times = TimeLayers(model.work(), c, model.rates());
-  double limit_us = plan.step->step.us * (1 - kWorthASplit);
-  std::vector<Split> fastest;
-  for (Split& split : *splits) {
-    c.stages = &split.stages;
-    StepForecast step;
-    const double us = StepUsBelow(limit_us, model.work(), c, model.rates(), times, &step);
-    if (!(us < limit_us)) continue;
-    limit_us = us;
-    fastest.clear();
-    fastest.push_back(std::move(split));
-  }
-  *splits = std::move(fastest);
-}
-
-// Leaves the split by which a plan that does not fit needs the least memory: another dispatcher may fit there.
-void KeepSmallest(const ResolvedPlan& plan, Candidate c, std::vector<Split>* splits) {
-  double least = MostMemory(plan);
-  std::vector<Split> smallest;
-  for (Split& split : *splits) {
-    c.stages = &split.stages;
-    const double most = plan.step->model.Memory(c).fullest.total.value;
-    if (!(most < least)) continue;
-    least = most;
-    smallest.clear();
-    smallest.push_back(std::move(split));
-  }
-  *splits = std::move(smallest);
-}
-
-// Leaves those with which something may rank before a plan that leaves no room: with another dispatcher or recompute,
-// which may fit with that split alone.
-void KeepRanking(const NormalizedIntent& intent, const ResolvedPlan& plan, std::vector<Split>* splits) {
-  std::vector<StageLayout> stages;
-  for (const Split& split : *splits) stages.push_back(split.stages);
-  const std::vector<bool> may = MayRankBefore(intent, plan, stages);
-  size_t i = 0;
-  std::erase_if(*splits, [&](const Split&) { return !may[i++]; });
-}
-
-std::vector<Split> WorthExecuting(const NormalizedIntent& intent, const ResolvedPlan& plan) {
-  const Candidate own = CandidateOf(plan);
-  std::vector<Split> splits = OtherSplits(plan, own);
+  Candidate c = CandidateOf(plan);
+  std::vector<StageLayout> splits = OtherSplits(plan, c);
   if (splits.empty()) return splits;
-  if (!Launchable(plan)) {
-    KeepSmallest(plan, own, &splits);
-  } else if (LeavesNoRoom(plan)) {
-    KeepRanking(intent, plan, &splits);
-  } else {
-    KeepFastest(plan, own, &splits);
+  if (!Launchable(plan)) {  // another dispatcher may fit where the least memory is needed
+    return Least(std::move(splits), MostMemory(plan), [&](const StageLayout& split, double) {
+      c.stages = &split;
+      return model.Memory(c).fullest.total.value;
+    });
   }
-  return splits;
+  if (LeavesNoRoom(plan)) {  // another dispatcher or recompute may fit with one split alone
+    const std::vector<bool> may = MayRankBefore(intent, plan, splits);
+    size_t i = 0;
+    std::erase_if(splits, [&](const StageLayout&) { return !may[i++]; });
+    return splits;
+  }
+  const LayerTimes times = TimeLayers(model.work(), c, model.rates());
+  return Least(std::move(splits), plan.step->step.us * (1 - kWorthASplit), [&](const StageLayout& split, double limit) {
+    c.stages = &split;
+    StepForecast step;
+    return StepUsBelow(limit, model.work(), c, model.rates(), times, &step);
+  });
 }
 
 }  // namespace
@@ -131,6 +105,10 @@ bool SplitIsGiven(const NormalizedIntent& intent) {
   return intent.layout.pipeline_model_parallel_layout.has_value() ||
          std::any_of(std::begin(kOfLayers), std::end(kOfLayers),
                      [&](K knob) { return PinOf(intent, knob).has_value(); });
+}
+
+int64_t LeastInFirstStage(const Config& config, const Environment& env) {
+  return StackOf(env).fork ? config.Get(K::moe_n_hash_layers).integer() : 0;
 }
 
 std::string LayoutTextOf(const StageLayout& stages, int64_t mtp_depths) {
@@ -158,13 +136,16 @@ void GiveCut(const ResolvedPlan& plan, NormalizedIntent* intent) {
 
 void TellCut(const ResolvedPlan& plan, ResolvedPlan* split) {
   const Decision* const known = FindDecision(plan.decided.decisions, K::pipeline_model_parallel_layout);
-  const bool kept =
-      !CutOf(plan).empty() && known->value == split->decided.config.Get(K::pipeline_model_parallel_layout);
-  const std::string reason = kept ? known->reason
-                             : Launchable(plan)
-                                 ? absl::StrFormat("the search: %.1f %% shorter step than with %s",
-                                                   100 * (1 - split->step_us() / plan.step_us()), kEvenSplit)
-                                 : absl::StrCat("the search: fits, where ", kEvenSplit, " does not");
+  std::string reason;
+  if (CutOf(plan).empty()) {
+    reason = Launchable(plan) ? absl::StrFormat("the search: %.1f %% shorter step than with %s",
+                                                100 * (1 - split->step_us() / plan.step_us()), kEvenSplit)
+                              : absl::StrCat("the search: fits, where ", kEvenSplit, " does not");
+  } else if (known->value == split->decided.config.Get(K::pipeline_model_parallel_layout)) {
+    reason = known->reason;
+  } else {  // how much shorter than the even split's is not known of the second
+    reason = absl::StrCat("the search: a shorter step than with ", kEvenSplit);
+  }
   MarkDecided(K::pipeline_model_parallel_layout, kSplitDecision, reason, split);
 }
 
@@ -187,10 +168,10 @@ void TakeCut(const NormalizedIntent& intent, ResolvedPlan tried, ResolvedPlan* p
 absl::Status WeighSplits(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
   if (!MayCut(intent, *plan)) return absl::OkStatus();
   const bool is_short = !Launchable(*plan) || LeavesNoRoom(*plan);
-  for (const Split& split : WorthExecuting(intent, *plan)) {
+  for (const StageLayout& split : WorthExecuting(intent, *plan)) {
     NormalizedIntent asked = intent;
     asked.layout.virtual_pipeline_model_parallel_size = CandidateOf(*plan).vpp;
-    asked.layout.pipeline_model_parallel_layout = LayoutText(split.layers, plan->step->model.shape().mtp_depths);
+    asked.layout.pipeline_model_parallel_layout = LayoutTextOf(split, plan->step->model.shape().mtp_depths);
     // As the plan is executed: what that gains beside the split may fall short of, or go beyond, what an A/B asks for.
     const GivenKnobs own = ExecutionKnobs(CandidateOf(*plan), plan->decided.config, intent);
     NormalizedIntent alike = asked;

@@ -9,6 +9,8 @@
 #include "resolver/evidence/snapshot.h"
 #include "resolver/layouts/execute_layout.h"
 #include "resolver/pipeline/resolved_plan.h"
+#include "resolver/plan/config.h"
+#include "resolver/plan/environment.h"
 #include "resolver/plan/intent.h"
 
 namespace flightplan {
@@ -19,6 +21,9 @@ inline constexpr double kWorthASplit = kAsFast / 2;
 
 // Whether the caller says how many layers a stage has.
 bool SplitIsGiven(const NormalizedIntent& intent);
+
+// Layers that the first stage must have: a fork's hash layers stand there (lff.hash-first-stage).
+int64_t LeastInFirstStage(const Config& config, const Environment& env);
 
 // The stages as pipeline_model_parallel_layout spells them.
 std::string LayoutTextOf(const StageLayout& stages, int64_t mtp_depths);
