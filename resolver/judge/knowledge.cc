@@ -111,6 +111,16 @@ bool ReadUnknownWords(Target stack, absl::Span<const Argument> args, Knowledge* 
   return any_flags;
 }
 
+absl::string_view FlagOf(absl::string_view word) { return word.substr(0, word.find('=')); }
+
+// What stands outside the model, but for these.
+void ShowOutsideModel(const KnobSet& hidden, Knowledge* knowledge) {
+  for (int i = 0; i < kKnobCount; ++i) {
+    const Knob knob = static_cast<Knob>(i);
+    if (Row(knob).section != Section::kModel && !hidden.contains(knob)) knowledge->shown.insert(knob);
+  }
+}
+
 // The flags that name a model's file of a stack that has such files.
 bool NamesModelFile(absl::string_view flag) { return flag == kModelName || flag == "--config-file"; }
 
@@ -118,15 +128,12 @@ bool NamesModelFile(absl::string_view flag) { return flag == kModelName || flag 
 // has it, as long as the launch is all there.
 void ShowWhatNoFileSays(absl::Span<const Argument> args, Knowledge* knowledge) {
   for (const Argument& arg : args) {
-    const absl::string_view flag = absl::string_view(arg.text).substr(0, arg.text.find('='));
+    const absl::string_view flag = FlagOf(arg.text);
     if (In(flag, kElsewhereFlags) && !NamesModelFile(flag)) return;
   }
   KnobSet said;
   for (const Knob knob : LoongForgeFileKnobs()) said.insert(knob);
-  for (int i = 0; i < kKnobCount; ++i) {
-    const Knob knob = static_cast<Knob>(i);
-    if (!said.contains(knob) && Row(knob).section != Section::kModel) knowledge->shown.insert(knob);
-  }
+  ShowOutsideModel(said, knowledge);
 }
 
 // Of overrides: a word that cannot be read and may be any of them.
@@ -137,8 +144,6 @@ bool HoldsAnyWords(absl::Span<const Argument> args) {
   }
   return false;
 }
-
-absl::string_view FlagOf(absl::string_view word) { return word.substr(0, word.find('=')); }
 
 // Flags that no release of any stack has.
 std::ptrdiff_t StrangeFlags(absl::Span<const Argument> args) {
@@ -232,12 +237,12 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
   // A recipe's values, or a model's file, the caller's or as it was read.
   knowledge.base_known = !parsed.base.empty() || (stack.model_files && parsed.model_file_read);
   if (IsLibraryRecipe(parsed.base)) {
-    // Its function was run: what it leaves alone outside the model is as the container's classes have it.
-    for (int i = 0; i < kKnobCount; ++i) {
-      const Knob knob = static_cast<Knob>(i);
-      const bool folder = knob == Knob::save || knob == Knob::load;  // which it names after where it runs
-      if (Row(knob).section != Section::kModel && !folder) knowledge.shown.insert(knob);
-    }
+    // Its function was run: what it leaves alone outside the model is as the container's classes have it, but for the
+    // folders that it names after where it runs.
+    KnobSet folders;
+    folders.insert(Knob::save);
+    folders.insert(Knob::load);
+    ShowOutsideModel(folders, &knowledge);
     // What it leaves open is what such words say.
     if (any_words) knowledge.shown.erase(Knob::pretrained_checkpoint);
   }
