@@ -54,11 +54,6 @@ bool WholeLayerGraphs(F f) {
   const bool blocks = GraphImpl(f, "local") && f.is(K::inference_cuda_graph_scope, "block");
   return PerLayerGraphs(f) && !f.on(GraphModulesKnob(f)) && !blocks;
 }
-// Expert inputs of a size that does not depend on the routing.
-bool FixedExpertShapes(F f) {
-  return f.on(K::moe_pad_expert_input_to_capacity) || f.on(K::moe_expert_rank_capacity_factor) ||
-         f.on(K::moe_ncclep_static_shape);
-}
 std::vector<Patch> StaticModulesOrNone(F f) {
   std::vector<Patch> patches = {GraphsOff(f)};
   const Value modules = Literal::List("attn,moe_router,moe_preprocess").ToValue();

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/rules/all_to_all.h"
+#include "resolver/rules/core/graph_util.h"
 #include "resolver/rules/nvshmem.h"
 #include "resolver/rules/rule.h"
 
@@ -69,12 +70,6 @@ bool WholeIterationGraph(F f) {
   if (f.is(K::cuda_graph_impl, "full_iteration")) return true;
   const bool scope = f.has(K::cuda_graph_scope, "full_iteration") || f.is(K::cuda_graph_scope, "full_iteration");
   return f.is(K::cuda_graph_impl, "local") && scope;
-}
-
-// Expert inputs of a size that does not depend on the routing.
-bool FixedExpertShapes(F f) {
-  return f.on(K::moe_pad_expert_input_to_capacity) || f.on(K::moe_expert_rank_capacity_factor) ||
-         f.on(K::moe_ncclep_static_shape);
 }
 
 // DeepEP's manager asks for the sum of what arrived whatever the capacity; HybridEP and NCCL EP wait for it where no

@@ -44,6 +44,11 @@ bool CapturesEverything(F f) {
   return f.core(18) ? GraphImpl(f, "full_iteration") : Captures(f, "full_iteration");
 }
 
+bool FixedExpertShapes(F f) {
+  return f.on(K::moe_pad_expert_input_to_capacity) || f.on(K::moe_expert_rank_capacity_factor) ||
+         f.on(K::moe_ncclep_static_shape);
+}
+
 Patch DropGraphModules(F f, std::initializer_list<absl::string_view> modules) {
   const Value kept = Without(f.value(GraphModulesKnob(f)), modules);
   if (kept.list().empty()) return GraphsOff(f);

@@ -23,6 +23,9 @@ bool PerLayerGraphs(const Facts& f);
 // Whole-layer or whole-iteration capture: everything is inside the graph.
 bool CapturesEverything(const Facts& f);
 
+// Expert inputs of a size that does not depend on the routing.
+bool FixedExpertShapes(const Facts& f);
+
 // The patch that captures these modules no longer; no module left means no graphs, because an empty list would mean the
 // whole layer.
 Patch DropGraphModules(const Facts& f, std::initializer_list<absl::string_view> modules);

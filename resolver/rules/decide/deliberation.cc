@@ -131,4 +131,14 @@ void Deliberation::Launcher(absl::string_view name, absl::string_view value, Why
   plan_->decisions.push_back(std::move(decision));
 }
 
+Finding DecisionWarning(absl::string_view rule_id, absl::string_view area) {
+  Finding finding;
+  finding.rule_id = rule_id;
+  finding.area = area;
+  finding.severity = Severity::kWarning;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "decide";
+  return finding;
+}
+
 }  // namespace flightplan::decide

@@ -94,6 +94,9 @@ class Deliberation {
 // The caller's delayed weight gradients, which have no meaning without EP overlap, and nothing rules that out.
 bool WgradAsksForOverlap(const Deliberation& d);
 
+// A warning of the decisions', which fails no run by itself: without its words.
+Finding DecisionWarning(absl::string_view rule_id, absl::string_view area);
+
 // The exchange is worth hiding behind computation and nothing decided so far rules that out, or the caller asks for it.
 bool WillOverlapExperts(const Deliberation& d);
 

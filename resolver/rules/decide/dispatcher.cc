@@ -283,12 +283,7 @@ bool BackendNamed(D d) {
 }
 
 Finding BackendWithoutFlex(D d) {
-  Finding finding;
-  finding.rule_id = "decide.backend-without-flex";
-  finding.area = "dispatcher";
-  finding.severity = Severity::kWarning;
-  finding.verdict = Verdict::kAdvice;
-  finding.stage = "decide";
+  Finding finding = DecisionWarning("decide.backend-without-flex", "dispatcher");
   finding.seen = absl::StrCat("moe_flex_dispatcher_backend=", d.value(K::moe_flex_dispatcher_backend).ToText(),
                               ", moe_token_dispatcher_type=", d.value(K::moe_token_dispatcher_type).ToText());
   finding.needs = "the backend alone does nothing: moe_token_dispatcher_type must be flex";

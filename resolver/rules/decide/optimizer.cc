@@ -15,12 +15,7 @@ using K = Knob;
 constexpr absl::string_view kOffloadRule = "decide.offload";
 
 Finding DoesNotFit(const Deliberation& d, double bytes) {
-  Finding finding;
-  finding.rule_id = kDoesNotFitRule;
-  finding.area = "fit";
-  finding.severity = Severity::kWarning;
-  finding.verdict = Verdict::kAdvice;
-  finding.stage = "decide";
+  Finding finding = DecisionWarning(kDoesNotFitRule, "fit");
   finding.seen = absl::StrFormat("about %.0f GiB a GPU by the closed formulas, %s on %s", bytes / kGib, KeptFree(d.f),
                                  d.intent.gpu.name);
   finding.needs = "a layout that splits the model further (more PP, EP or TP), or fewer tokens in a microbatch";

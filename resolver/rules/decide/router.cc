@@ -9,12 +9,7 @@ namespace {
 
 // As the rule of the same name has it of a launch that names its data, which a plan need not.
 Finding ForcedBalance() {
-  Finding finding;
-  finding.rule_id = "field.forced-balance-on-data";
-  finding.area = "field-report";
-  finding.severity = Severity::kWarning;
-  finding.verdict = Verdict::kAdvice;
-  finding.stage = "decide";
+  Finding finding = DecisionWarning("field.forced-balance-on-data", "field-report");
   finding.observed.push_back({std::string(Name(Knob::moe_router_force_load_balancing)), Value(true)});
   finding.seen = "moe_router_force_load_balancing=true, and the run is to train";
   finding.needs = "tokens go to experts by random numbers, so the router learns nothing: for benchmarks alone";
