@@ -14,9 +14,9 @@
 namespace flightplan {
 
 // The finding that nothing goes at the wall which the profile tells of.
+inline constexpr absl::string_view kNothingToTry = "decide.next-step-none";
 // Why a next step is one to less memory.
 inline constexpr absl::string_view kLacksMemory = "memory is what the plan lacks";
-inline constexpr absl::string_view kNothingToTry = "decide.next-step-none";
 
 struct NextStep {
   Finding finding;
