@@ -43,7 +43,7 @@ bool WithinOverlapIsOpen(const NormalizedIntent& intent, const ModelShape& shape
   const Knob overlap = K::overlap_moe_expert_parallel_comm;
   const Stack& stack = StackOf(intent.env);
   return stack.fork && shape.is_moe() && config.origin(overlap) != Origin::kAbsent && !LeavesOff(stack, overlap) &&
-         !PinOf(intent, K::recompute_granularity).has_value();
+         decide::ObstacleToOverlap(intent, config).empty() && !PinOf(intent, K::recompute_granularity).has_value();
 }
 
 bool TensorsAreOpen(const NormalizedIntent& intent, const ModelShape& shape, const Config& config) {
@@ -119,7 +119,7 @@ void AddExchanges(const Asked& q, Dispatcher dispatcher, int64_t max_span, std::
     exchanges->push_back({dispatcher, false, false, max_span, 0, shared, sms, network_sms});
   }
   const bool open = q.Has(K::overlap_moe_expert_parallel_comm) && q.f.moe && shared != SharedExpert::kOverlapped &&
-                    !q.intent.model.hybrid_layer_pattern.has_value();  // which has no schedule of it
+                    decide::ObstacleToOverlap(q.intent, q.config).empty();
   if (pinned ? !q.base.ep_overlap : !open) return;
   // What delayed weight gradients add to the overlap is measured between nothing and a loss
   // (decide/expert_overlap.cc), so they are no way to win here.

@@ -49,12 +49,9 @@ constexpr Row kObstacles[] = {
     {.when = [](D d) { return d.pinned(K::moe_shared_expert_overlap) && d.on(K::moe_shared_expert_overlap); },
      .value = false,
      .why = "moe_shared_expert_overlap was asked for, and the two exclude each other"},
-    {.when = [](D d) { return d.intent.model.hybrid_layer_pattern.has_value(); },
+    {.when = [](D d) { return !ObstacleToOverlap(d.intent, d.config()).empty(); },
      .value = false,
-     .why = "models of a hybrid layer pattern have no schedule that overlaps their all-to-all"},
-    {.when = [](D d) { return d.value(K::mtp_num_layers).integer() > 1; },
-     .value = false,
-     .why = "more than one MTP layer"},
+     .why = [](D d) { return std::string(ObstacleToOverlap(d.intent, d.config())); }},
     {.when =
          [](D d) {
            return OverlapsPredictionInPipelinesAlone(d.intent.env) && d.f.pp <= 1 &&
@@ -62,9 +59,6 @@ constexpr Row kObstacles[] = {
          },
      .value = false,
      .why = "before core 0.18 it schedules a prediction layer only in a pipeline"},
-    {.when = [](D d) { return d.intent.env.torch.has_value() && !AtLeast(d.intent.env.torch, "2.6.0"); },
-     .value = false,
-     .why = "needs torch 2.6"},
     {.when =
          [](D d) { return Graphed(d) && (d.has(K::cuda_graph_modules, "moe") || d.has(K::cuda_graph_modules, "mlp")); },
      .value = false,

@@ -261,4 +261,14 @@ std::string KeptFree(const Features& features) {
   return absl::StrFormat("%.0f of %.0f GiB kept free", kept / kGib, (features.capacity + kept) / kGib);
 }
 
+absl::string_view ObstacleToOverlap(const NormalizedIntent& intent, const Config& config) {
+  if (intent.model.hybrid_layer_pattern.has_value()) {
+    return "models of a hybrid layer pattern have no schedule that overlaps their all-to-all";
+  }
+  if (config.Get(Knob::mtp_num_layers).integer() > 1) return "more than one MTP layer";
+  if (config.Get(Knob::moe_n_hash_layers).integer() > 0) return "its schedule cannot run hash layers";
+  if (intent.env.torch.has_value() && !AtLeast(intent.env.torch, "2.6.0")) return "needs torch 2.6";
+  return "";
+}
+
 }  // namespace flightplan::decide

@@ -111,6 +111,10 @@ bool AttentionGraphIsSmall(const Features& features);
 // loongforge/fork.cc).
 inline bool GraphsOfCore15(const Environment& env) { return env.core_release <= 15; }
 
+// Why no EP overlap runs, whatever the layout and the execution: what of the model its schedule cannot run, or a
+// library that is too old. "": it may run.
+absl::string_view ObstacleToOverlap(const NormalizedIntent& intent, const Config& config);
+
 // Before core 0.18 the EP overlap schedules a prediction layer only in a pipeline (ep-overlap.mtp-needs-pp).
 inline bool OverlapsPredictionInPipelinesAlone(const Environment& env) {
   return env.core_release == 16 || env.core_release == 17;
