@@ -191,6 +191,13 @@ absl::Status LookAtExecutions(const NormalizedIntent& intent, const EvidenceSnap
   return TakeWhatRanksBefore(intent, evidence, plan);
 }
 
+absl::Status LookAtSplits(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
+  if (!Launchable(*plan) || !IsShort(*plan)) return absl::OkStatus();
+  NormalizedIntent asked = intent;
+  asked.layout.virtual_pipeline_model_parallel_size = CandidateOf(*plan).vpp;
+  return LookAtStages(asked, evidence, VirtualStageSearch::OfSplits(asked).get(), plan);
+}
+
 absl::Status LookAtStages(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, VirtualStageSearch* search,
                           ResolvedPlan* plan) {
   for (int look = 0; look < kMostLooks && Launchable(*plan) && !Plainest(*plan); ++look) {

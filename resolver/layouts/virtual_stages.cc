@@ -58,8 +58,8 @@ bool VirtualStagesAreOpen(const NormalizedIntent& intent) {
   return true;
 }
 
-VirtualStageSearch::VirtualStageSearch(const NormalizedIntent& intent) {
-  if (!VirtualStagesAreOpen(intent)) return;
+VirtualStageSearch::VirtualStageSearch(const NormalizedIntent& intent, bool open) {
+  if (!open) return;
   open_ = PrepareSearch(WithGivenSizes(intent), &search_).ok() && search_.question.rates.known;
   search_.question.keep = kMostFound;
   search_.question.work_limit = kWorkLimit;

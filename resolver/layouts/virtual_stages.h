@@ -20,7 +20,13 @@ bool VirtualStagesAreOpen(const NormalizedIntent& intent);
 // Ranks the numbers of virtual stages of one pipeline, where they are open. What else is open counts as 1.
 class VirtualStageSearch {
  public:
-  explicit VirtualStageSearch(const NormalizedIntent& intent);
+  explicit VirtualStageSearch(const NormalizedIntent& intent)
+      : VirtualStageSearch(intent, VirtualStagesAreOpen(intent)) {}
+  // Of a pipeline with a given number of virtual stages: where its layers go is all that is open of it. Of such a
+  // search `Open` and `Before` alone are asked.
+  static std::unique_ptr<VirtualStageSearch> OfSplits(const NormalizedIntent& intent) {
+    return std::unique_ptr<VirtualStageSearch>(new VirtualStageSearch(intent, /*open=*/true));
+  }
   VirtualStageSearch(const VirtualStageSearch&) = delete;
   VirtualStageSearch& operator=(const VirtualStageSearch&) = delete;
 
@@ -38,6 +44,7 @@ class VirtualStageSearch {
   std::vector<FoundPlan> Before(double limit_us, double room);
 
  private:
+  VirtualStageSearch(const NormalizedIntent& intent, bool open);
   Candidate PrepareAsIn(const ResolvedPlan& plan, bool dear);
   std::vector<int64_t> Ranked(const Candidate& as);
   bool open_ = false;

@@ -19,6 +19,7 @@
 #include "resolver/layouts/last_look.h"
 #include "resolver/layouts/layout_findings.h"
 #include "resolver/layouts/plan_cautions.h"
+#include "resolver/layouts/weigh_executions.h"
 #include "resolver/pipeline/resolve.h"
 #include "resolver/plan/stack.h"
 
@@ -120,7 +121,6 @@ std::string LayoutTextOf(const StageLayout& stages, int64_t mtp_depths) {
 bool IsBetterCut(const ResolvedPlan& plan, const ResolvedPlan& split) {
   if (!Launchable(split)) return false;
   if (!Launchable(plan)) return true;
-  if (LeavesNoRoom(split) && !LeavesNoRoom(plan)) return false;
   return RankedUs(split) < RankedUs(plan) * (1 - kWorthASplit);
 }
 
@@ -177,23 +177,24 @@ absl::Status WeighSplits(const NormalizedIntent& intent, const EvidenceSnapshot&
     NormalizedIntent alike = asked;
     GiveKnobs(own, &alike);
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(alike), evidence));
-    if (tried.step != nullptr) {
+    if (tried.step != nullptr && !Plainest(*plan)) {
       TellAsDecided(*plan, own, &tried);
       TakeCut(intent, std::move(tried), plan);
     }
-    // Graphs that the plan's own decisions leave to an A/B are no gain of the split's.
-    GivenKnobs graphs;
+    // An overlap and graphs that the plan's own decisions leave to an A/B are no gain of the split's.
+    GivenKnobs unsettled;
     if (!is_short) {
-      std::copy_if(own.begin(), own.end(), std::back_inserter(graphs), [](const auto& knob) {
-        return knob.first == K::cuda_graph_impl || knob.first == K::cuda_graph_modules;
+      std::copy_if(own.begin(), own.end(), std::back_inserter(unsettled), [](const auto& knob) {
+        return knob.first == K::overlap_moe_expert_parallel_comm || knob.first == K::cuda_graph_impl ||
+               knob.first == K::cuda_graph_modules;
       });
     }
-    GiveKnobs(graphs, &asked);
+    GiveKnobs(unsettled, &asked);
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan weighed, ExecuteLayout(asked, evidence));
-    if (!graphs.empty() && weighed.step != nullptr) TellAsDecided(*plan, graphs, &weighed);
+    if (!unsettled.empty() && weighed.step != nullptr) TellAsDecided(*plan, unsettled, &weighed);
     TakeCut(intent, std::move(weighed), plan);
   }
-  return absl::OkStatus();
+  return LookAtSplits(intent, evidence, plan);
 }
 
 }  // namespace flightplan
