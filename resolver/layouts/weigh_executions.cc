@@ -38,13 +38,13 @@ constexpr double kMarginOfACandidate = 4.0 / 3;
 // By how much, of the step, two ways to work out one forecast may differ.
 constexpr double kRounding = 1e-9;
 
-// A bring-up stays as it was decided. Not where its decisions were short of room, and paid dearly for it or had a
+// A bring-up stays as it was decided. Not where its decisions were short of room by the closed formulas, or had a
 // rule's own fix make it: the forecast knows dearer and cheaper ways.
 bool StaysPlain(const ResolvedPlan& plan) {
   const Decision* const recompute = FindDecision(plan.decided.decisions, K::recompute_granularity);
-  const bool by_rule = recompute != nullptr && recompute->basis == Basis::kRule && recompute->value.text() == "full" &&
-                       plan.decided.config.origin(K::recompute_granularity) == Origin::kDecided;
-  return Plainest(plan) && Launchable(plan) && !by_rule && !PaysDearlyForRoom(CandidateOf(plan));
+  const bool computes_again = recompute != nullptr && !recompute->value.is_none() &&
+                              plan.decided.config.origin(K::recompute_granularity) == Origin::kDecided;
+  return Plainest(plan) && Launchable(plan) && !computes_again && !PaysDearlyForRoom(CandidateOf(plan));
 }
 
 // Faster by more than `errors` half-widths of the difference, and than `worth` of the step; or nearly so.

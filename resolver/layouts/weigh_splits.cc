@@ -19,7 +19,6 @@
 #include "resolver/layouts/last_look.h"
 #include "resolver/layouts/layout_findings.h"
 #include "resolver/layouts/plan_cautions.h"
-#include "resolver/layouts/weigh_executions.h"
 #include "resolver/pipeline/resolve.h"
 #include "resolver/plan/stack.h"
 
@@ -177,7 +176,7 @@ absl::Status WeighSplits(const NormalizedIntent& intent, const EvidenceSnapshot&
     NormalizedIntent alike = asked;
     GiveKnobs(own, &alike);
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(alike), evidence));
-    if (tried.step != nullptr && !Plainest(*plan)) {
+    if (tried.step != nullptr) {
       TellAsDecided(*plan, own, &tried);
       TakeCut(intent, std::move(tried), plan);
     }
