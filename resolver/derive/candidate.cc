@@ -184,6 +184,24 @@ bool GroupedGemm(const Config& config, const Environment& env) {
   return config.Get(K::moe_grouped_gemm).truthy() || (!said && !StackOf(env).command_line);
 }
 
+// By default every stack fuses what it has a kernel for: SwiGLU, and GELU with its bias. Kernels for others are asked
+// for.
+bool FusesActivation(const Config& config, Activation activation) {
+  const auto off = [&](Knob knob) { return config.origin(knob) == Origin::kCaller && !config.Get(knob).truthy(); };
+  switch (activation) {
+    case Activation::kSwiGlu:
+      return !off(K::bias_activation_fusion) && !off(K::bias_swiglu_fusion);
+    case Activation::kPlain:
+      return !off(K::bias_activation_fusion) && !off(K::bias_gelu_fusion);
+    case Activation::kGeGlu:
+    case Activation::kClampedGeGlu:
+      return config.Get(K::bias_activation_fusion).truthy();
+    case Activation::kSquaredRelu:
+      return config.Get(K::use_fused_weighted_squared_relu).truthy();
+  }
+  return true;
+}
+
 void ReadExperts(const Config& config, const Environment& env, const ModelShape& shape, Candidate* c) {
   const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
   const absl::string_view type = config.Get(K::moe_token_dispatcher_type).text();
@@ -204,6 +222,7 @@ void ReadExperts(const Config& config, const Environment& env, const ModelShape&
   c->wgrad_under_dispatch = on(K::overlap_dispatch_backward_with_experts_wgrad);
   c->grouped_gemm = GroupedGemm(config, env);
   c->permute_fusion = on(K::moe_permute_fusion);
+  c->activation_fusion = FusesActivation(config, shape.activation);
   c->router_fusion = on(K::moe_router_fusion);
   c->pad_for_quantization = on(K::moe_router_padding_for_quantization) || on(K::moe_router_padding_for_fp8);
   c->paged_stash = on(K::moe_paged_stash);

@@ -140,6 +140,7 @@ struct Candidate {
   bool wgrad_under_dispatch = false;  // overlap_dispatch_backward_with_experts_wgrad
   bool grouped_gemm = true;           // else a module of its own for each expert
   bool permute_fusion = true;
+  bool activation_fusion = true;  // activation and bias, or routing weight, in one kernel, where the stack has one
   bool router_fusion = false;
   bool pad_for_quantization = false;  // rows of every expert padded to a multiple of 16 or 32
   bool drop_pad = false;              // capacity factor with padded inputs

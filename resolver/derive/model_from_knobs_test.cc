@@ -112,7 +112,7 @@ TEST(ModelFromKnobs, ForecastsAsTheModelWhereItsWordsSayAll) {
     ASSERT_TRUE(read.ok()) << model.name << ": " << read.status();
     const auto is = MakeShape(*read), was = MakeShape(model);
     ASSERT_TRUE(is.ok() && was.ok()) << model.name;
-    EXPECT_EQ(is->plain_activation, was->plain_activation) << model.name;
+    EXPECT_EQ(is->activation, was->activation) << model.name;
     EXPECT_EQ(is->gated, was->gated) << model.name;
     EXPECT_EQ(is->router_groups, was->router_groups) << model.name;
     EXPECT_EQ(is->router_group_topk, was->router_group_topk) << model.name;

@@ -21,6 +21,13 @@ constexpr int64_t kMambaChunk = 128;
 
 int64_t N(const std::optional<int64_t>& size) { return size.value_or(0); }
 
+Activation ActivationOf(absl::string_view name) {
+  if (name == "swiglu") return Activation::kSwiGlu;
+  if (name == "swiglu_oai") return Activation::kClampedGeGlu;
+  if (name == "squared_relu") return Activation::kSquaredRelu;
+  return absl::StrContains(name, "glu") ? Activation::kGeGlu : Activation::kPlain;
+}
+
 // Attention of layer i; i == num_layers asks for the layer of an MTP depth, which is of the last one's kind.
 LayerKind KindOfLayer(const ModelSpec& m, int64_t i) {
   LayerKind kind;
@@ -224,7 +231,7 @@ absl::StatusOr<ModelShape> MakeShape(const ModelSpec& m) {
   s.latent = N(m.moe_latent_size);
   s.router_groups = N(m.moe_router_num_groups);
   s.router_group_topk = N(m.moe_router_group_topk);
-  s.plain_activation = m.activation == "swiglu" || m.activation == "squared_relu";
+  s.activation = ActivationOf(m.activation);
   s.expert_bias = m.expert_bias_terms;
   FLIGHTPLAN_RETURN_IF_ERROR(AddLayers(m, parameters, &s));
   FLIGHTPLAN_RETURN_IF_ERROR(AddMtp(m, parameters, &s));

@@ -30,6 +30,15 @@ enum class MlpKind : uint8_t {
   kMoe,
 };
 
+// By what its kernels are, fused or not.
+enum class Activation : uint8_t {
+  kSwiGlu,
+  kGeGlu,         // and its like, each with a gate of two products
+  kClampedGeGlu,  // quick, with both halves clamped
+  kSquaredRelu,
+  kPlain,  // GELU, ReLU: not gated
+};
+
 struct LayerKind {
   AttentionKind attention = AttentionKind::kNone;
   MlpKind mlp = MlpKind::kNone;
@@ -75,8 +84,8 @@ struct ModelShape {
   bool shared_gate = false;
   // Group-limited routing: a token's experts come from at most this many of so many groups; 0: no limit.
   int64_t router_groups = 0, router_group_topk = 0;
-  bool plain_activation = true;  // SwiGLU or squared ReLU, for which fused kernels exist
-  bool expert_bias = false;      // biases on the experts' linear layers
+  Activation activation = Activation::kSwiGlu;
+  bool expert_bias = false;  // biases on the experts' linear layers
 
   // Layers.
   std::array<LayerKind, kMaxLayerKinds> kinds;

@@ -52,6 +52,12 @@ constexpr unsigned kOfAttention = kAdaptQkv | kAdaptProj | kAdaptQ | kAdaptQDown
                                   kAdaptKvUp | kAdaptInProj | kAdaptOutProj;
 constexpr double kSharedGradients = 4;  // collectives that sum the gradients of adapters that experts share
 
+// Reads and writes of the width by PyTorch's operators one by one, where a fused kernel has 3 for a gated activation
+// and 2 for another (Megatron-LM@d98e8a64dd megatron/core/transformer/mlp.py:323): the activation, the offset of the
+// linear half, their product; and of an expert the product with the routing weight, which is FP32, and the cast back
+// (moe/experts.py:1001).
+constexpr double kGluPasses = 7, kWeightPasses = 6;
+
 // Gated activations read two values and write one; backward three and two.
 double ActivationBack(double fwd_bytes) { return fwd_bytes * 5 / 3; }
 
@@ -84,6 +90,8 @@ class ModuleTimer : private LayerTerms {
   void AddStreams(double streams, Module* module) const;
   Load UpProjection(const AttentionWork& work, size_t precision) const;
   Module DenseModule(const LayerWork& layer, double width, size_t precision) const;
+  // What the activation reads and writes, by what one fused kernel does. `routed`: of routed experts.
+  double ActivationPasses(const MlpWork& mlp, bool routed) const;
   void AddDense(const LayerWork& layer, size_t precision, LayerModules* m) const;
   void AddExperts(const MlpWork& mlp, size_t precision, LayerModules* m) const;
   void CountExpertCalls(double local_experts, bool casts, Module* experts) const;
@@ -142,6 +150,23 @@ Load ModuleTimer::UpProjection(const AttentionWork& work, size_t precision) cons
   return up.fwd;
 }
 
+double ModuleTimer::ActivationPasses(const MlpWork& mlp, bool routed) const {
+  const double gated = routed ? kGluPasses + kWeightPasses : kGluPasses, plain = routed ? 2 + kWeightPasses : 4;
+  switch (mlp.activation) {
+    case Activation::kSwiGlu:
+      return plan_.activation_fusion ? 1 : gated / 3;
+    case Activation::kGeGlu:
+      return plan_.activation_fusion && !routed ? 1 : gated / 3;
+    case Activation::kClampedGeGlu:
+      return k_.activation_unfused;
+    case Activation::kSquaredRelu:
+      return plan_.activation_fusion || !routed ? 1 : plain / 2;
+    case Activation::kPlain:
+      return plan_.activation_fusion && !routed ? 1 : plain / 2;
+  }
+  return 1;
+}
+
 Module ModuleTimer::DenseModule(const LayerWork& layer, double width, size_t precision) const {
   Module module;
   const double first = layer.mlp.gated ? 2 * width : width;
@@ -149,8 +174,7 @@ Module ModuleTimer::DenseModule(const LayerWork& layer, double width, size_t pre
   AddLinear({width, h_, Linear::Split::kRow}, precision, &module);
   AddAdapters(layer.adapters, kAdaptFc1 | kAdaptFc2, &module);
   AddTensorParallel(&module);
-  const double activation =
-      kBf16Bytes * (first + width) * tokens_ / t_ * (layer.mlp.plain_activation ? 1.0 : k_.activation_unfused);
+  const double activation = kBf16Bytes * (first + width) * tokens_ / t_ * ActivationPasses(layer.mlp, /*routed=*/false);
   AddMemory(activation, ActivationBack(activation), &module);
   module.fwd.kernels += 1;
   module.bwd.kernels += 2;
@@ -195,7 +219,7 @@ void ModuleTimer::AddExperts(const MlpWork& mlp, size_t precision, LayerModules*
   if (!Frozen()) experts.wgrad.matmul = up.wgrad + down.wgrad;
   // The fused grouped MLP has every gated activation in its own kernel, forward; the backward pass of one that is not
   // plain stays with the framework's operators.
-  const double once = kBf16Bytes * (first + second) * rows, unfused = mlp.plain_activation ? 1 : k_.activation_unfused;
+  const double once = kBf16Bytes * (first + second) * rows, unfused = ActivationPasses(mlp, /*routed=*/true);
   const double bias = mlp.bias ? kBf16Bytes * (first + in) * rows : 0;
   const double activation = once * (plan_.fused_grouped_mlp ? 1 : unfused) + bias;
   AddMemory(activation, ActivationBack(once * unfused + bias), &experts);

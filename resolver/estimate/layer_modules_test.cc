@@ -38,6 +38,38 @@ TEST(LayerModules, ResidualsInFp32TravelWhole) {
   EXPECT_GT(transfer(b), 1.2 * transfer(a));
 }
 
+// By operators: 7 passes of a gated activation where the fused kernel has 3; and 6 more with an expert's routing
+// weight.
+TEST(LayerModules, AnActivationWithoutAKernelMovesMore) {
+  struct {
+    const char* model;
+    int64_t ep;
+    bool always;  // fused or not
+  } const kCases[] = {{"llama3-8b", 1, false},
+                      {"qwen3-30b-a3b", 8, false},
+                      {"nemotron-3-nano-30b-a3b", 8, false},
+                      {"gpt3-175b", 1, false},
+                      {"gpt-oss-20b", 8, true}};
+  for (const auto& is : kCases) {
+    Case fused(is.model, "h100", 8);
+    fused.plan.ep = static_cast<int>(is.ep);
+    fused.plan.activation_fusion = true;
+    Case alone = fused;
+    alone.plan.activation_fusion = false;
+    const double change = alone.Forecast().parts.memory_bound / fused.Forecast().parts.memory_bound;
+    if (is.always) {
+      EXPECT_EQ(change, 1) << is.model;
+    } else {
+      EXPECT_GT(change, 1.1) << is.model;
+    }
+  }
+  Case experts("grok-1", "h100", 8);
+  experts.plan.activation_fusion = true;
+  const double with = experts.Forecast().parts.memory_bound;
+  experts.plan.activation_fusion = false;
+  EXPECT_EQ(experts.Forecast().parts.memory_bound, with) << "the experts' kernels know SwiGLU and the quick one alone";
+}
+
 // A module for each expert launches each of its operators by itself.
 TEST(LayerModules, ExpertsWithoutTheGroupedProductAreLaunchedOneByOne) {
   Case grouped("qwen3-30b-a3b", "h100", 8);

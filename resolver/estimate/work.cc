@@ -199,7 +199,7 @@ AttentionWork AttentionOf(const ModelShape& s, const LayerKind& kind) {
 MlpWork MlpOf(const ModelShape& s, const LayerKind& kind) {
   MlpWork work;
   work.gated = s.gated;
-  work.plain_activation = s.plain_activation;
+  work.activation = s.activation;
   if (kind.mlp == MlpKind::kDense) work.width = D(s.ffn);
   if (kind.mlp != MlpKind::kMoe) return work;
   work.experts = D(s.experts);

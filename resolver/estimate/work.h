@@ -49,7 +49,8 @@ struct MlpWork {
   // Routed experts; 0 experts: none.
   double experts = 0, topk = 0, expert_width = 0, shared_width = 0, latent = 0;
   double router_groups = 0, router_group_topk = 0;  // group-limited routing
-  bool plain_activation = true, bias = false;
+  Activation activation = Activation::kSwiGlu;
+  bool bias = false;
 };
 
 struct LayerWork {

@@ -185,6 +185,17 @@ TEST(SparseAttention, TakesKernelsOfItsOwn) {
   EXPECT_EQ(chosen(Intent("glm-5", "a100-sxm-80gb", 512, layout, 1024)), "none");
 }
 
+TEST(Decide, FusesSquaredReluOfExpertsThatHaveNoBias) {
+  const auto fused = [](const NormalizedIntent& intent) {
+    return Plan(intent).config.Get(Knob::use_fused_weighted_squared_relu).truthy();
+  };
+  NormalizedIntent intent = Intent("nemotron-3-nano-30b-a3b", "h100-sxm", 16, {.ep = 8}, 512);
+  EXPECT_TRUE(fused(intent));
+  intent.stage = Stage::kBringUp;
+  EXPECT_FALSE(fused(intent));
+  EXPECT_FALSE(fused(Intent("qwen3-30b-a3b", "h100-sxm", 16, {.ep = 8}, 512)));
+}
+
 TEST(Decide, NeverChangesAPin) {
   const std::pair<Knob, Value> pins[] = {
       {Knob::moe_token_dispatcher_type, "allgather"},

@@ -29,6 +29,17 @@ constexpr Row kAttention[] = {
      .cites = {"verl-project/verl#5224"}},
 };
 
+constexpr Row kSquaredRelu[] = {
+    {.when =
+         [](D d) {
+           return !d.f.bring_up && d.is(K::activation_func, "squared_relu") && d.on(K::moe_grouped_gemm) &&
+                  !d.on(K::add_bias_linear);
+         },
+     .value = true,
+     .why = "the experts' activation and their routing weights in one kernel",
+     .cites = {"Megatron-Bridge@067f987df recipes/nemotronh/h100/nemotron_3_nano.py:52"}},
+};
+
 // Stacks' own images have them (pyproject.toml of Megatron-LM and Megatron-Bridge: flash_mla), and no door lists them:
 // only that nothing is installed says that they are not.
 bool SparseKernelsRun(D d) {
@@ -102,6 +113,7 @@ void DecideFusions(Deliberation& d) {
   if (d.f.moe) {
     Choose(d, K::moe_grouped_gemm, kRule, kGroupedGemm);
     Choose(d, K::bias_dropout_fusion, kRule, kBiasDropout);
+    Choose(d, K::use_fused_weighted_squared_relu, kRule, kSquaredRelu);
     Choose(d, K::moe_permute_fusion, kRule, kPermutation);
     Choose(d, K::moe_router_fusion, kRule, kRouter);
   }
