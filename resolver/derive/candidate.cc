@@ -246,8 +246,13 @@ void ReadOverlapAndGraphs(const Config& config, const Environment& env, Candidat
                                                                        {"mamba", kGraphMamba}};
   const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
   c->tp_overlap = on(K::tp_comm_overlap) && c->tp > 1;
-  c->overlap_grad_reduce = on(K::overlap_grad_reduce);
-  c->overlap_param_gather = on(K::overlap_param_gather);
+  // Megatron-FSDP overlaps what it shards, whatever the switches say (build.fsdp-sharding-overlaps).
+  const bool shards = on(K::use_megatron_fsdp) && config.Get(K::megatron_fsdp_version).integer() != 2 &&
+                      env.core_release >= 16 && !StackOf(env).fork;
+  const absl::string_view sharding = shards ? config.Get(K::data_parallel_sharding_strategy).text() : "";
+  const bool all = sharding == "optim_grads_params";
+  c->overlap_grad_reduce = on(K::overlap_grad_reduce) || all || sharding == "optim_grads";
+  c->overlap_param_gather = on(K::overlap_param_gather) || all;
   c->overlap_p2p = on(K::overlap_p2p_comm);
   const absl::string_view impl = config.Get(K::cuda_graph_impl).text();
   c->graph_modules = BitsOf(config, K::cuda_graph_modules, kModules);

@@ -114,20 +114,20 @@ const Rule kRules[] = {
      .fixes = {{{K::muon_coefficient_type, "quintic"}}}},
     {.id = "build.fsdp-sharding-overlaps",
      .area = "fsdp",
-     .kind = Kind::kChange,
+     .kind = Kind::kInfo,  // the configuration keeps its values, and the model does not go by them
      .at = {Phase::kBuild, 10184},
      .source = "Megatron-LM:megatron/core/distributed/fsdp/src/megatron_fsdp/megatron_fsdp.py:330",
      .core = {.since = 16},
      .reads = {K::use_megatron_fsdp, K::data_parallel_sharding_strategy, K::overlap_grad_reduce,
                K::overlap_param_gather},
-     .change =
-         [](Editor& e) {
-           const Facts& f = e.facts();
-           if (!f.on(K::use_megatron_fsdp) || f.num(K::megatron_fsdp_version) == 2 || f.fork()) return;
+     .when =
+         [](F f) {
+           if (!f.on(K::use_megatron_fsdp) || f.num(K::megatron_fsdp_version) == 2 || f.fork()) return false;
            const bool all = f.is(K::data_parallel_sharding_strategy, "optim_grads_params");
-           if (all) e.Set(K::overlap_param_gather, true);
-           if (all || f.is(K::data_parallel_sharding_strategy, "optim_grads")) e.Set(K::overlap_grad_reduce, true);
-         }},
+           const bool gradients = all || f.is(K::data_parallel_sharding_strategy, "optim_grads");
+           return (all && !f.on(K::overlap_param_gather)) || (gradients && !f.on(K::overlap_grad_reduce));
+         },
+     .needs = "Megatron-FSDP overlaps what it shards, whatever overlap_grad_reduce and overlap_param_gather say"},
 };
 
 }  // namespace
