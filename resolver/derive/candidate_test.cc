@@ -62,6 +62,21 @@ TEST(ModelShape, AGivenDepthCutsTheModel) {
   EXPECT_EQ(shape.mtp_depths, 0);
 }
 
+// Whose attention has a ratio for each layer and MTP depth.
+TEST(ModelShape, CompressionFollowsTheLayersAndDepthsThatAreGiven) {
+  const Catalog catalog = *Catalog::Builtin();
+  const ModelSpec& model = **catalog.FindModel("deepseek-v4-flash");
+  for (const int64_t layers : {int64_t{4}, model.num_layers, model.num_layers + 3}) {
+    for (const int64_t depths : {0, 1, 2}) {
+      const Config config = With({{Knob::num_layers, Value(layers)}, {Knob::mtp_num_layers, Value(depths)}});
+      const absl::StatusOr<ModelShape> shape = MakeShape(model, config);
+      ASSERT_TRUE(shape.ok()) << layers << " layers, " << depths << " depths: " << shape.status();
+      EXPECT_EQ(shape->mtp_depths, depths);
+      EXPECT_EQ(std::ssize(shape->layer_kinds), layers);
+    }
+  }
+}
+
 TEST(ModelShape, IsTheModelsOwnWhereAConfigurationChangesNothing) {
   const Catalog catalog = *Catalog::Builtin();
   const ModelSpec& model = **catalog.FindModel("deepseek-v3");

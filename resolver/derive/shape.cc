@@ -283,6 +283,21 @@ bool TakesSize(const ModelSpec& model, const SharedSize& size) {
   return SizeOf(model, *size.field).has_value() || (model.is_moe() && absl::StartsWith(size.field->name, "moe_"));
 }
 
+// One entry for each layer and MTP depth, in turn; of layers that are added those before go on.
+void ResizeRatios(const ModelSpec& was, ModelSpec* model) {
+  std::vector<int64_t>& ratios = model->csa_compress_ratios;
+  const auto layers = static_cast<size_t>(std::clamp<int64_t>(was.num_layers, 0, std::ssize(ratios)));
+  if (layers < 2) return;
+  std::vector<int64_t> depths(ratios.begin() + static_cast<std::ptrdiff_t>(layers), ratios.end());
+  ratios.resize(layers);
+  const auto wanted = static_cast<size_t>(std::clamp<int64_t>(model->num_layers, 0, 65'535));
+  while (ratios.size() < wanted) ratios.push_back(ratios[ratios.size() - 2]);
+  ratios.resize(wanted);
+  depths.resize(static_cast<size_t>(std::clamp<int64_t>(N(model->mtp_num_layers), 0, 65'535)),
+                depths.empty() ? was.csa_compress_ratios.back() : depths.back());
+  ratios.insert(ratios.end(), depths.begin(), depths.end());
+}
+
 std::optional<ModelSpec> ChangedBy(const Config& config, const ModelSpec& model) {
   std::optional<ModelSpec> changed;
   const auto m = [&]() -> ModelSpec& { return changed.has_value() ? *changed : changed.emplace(model); };
@@ -306,6 +321,7 @@ std::optional<ModelSpec> ChangedBy(const Config& config, const ModelSpec& model)
       model.mtp_num_layers != config.Get(mtp).integer()) {
     m().mtp_num_layers = config.Get(mtp).integer();
   }
+  if (changed.has_value()) ResizeRatios(model, &*changed);
   // A row for each position that a sequence may reach.
   if (model.learned_positions.has_value()) take(Knob::max_position_embeddings, &ModelSpec::learned_positions);
   // LoongForge's own file may give output weights of its own to a model that is published without.

@@ -49,6 +49,8 @@ std::vector<absl::string_view> UnmeasuredTerms(const ModelShape& shape, const Ca
     if (std::any_of(shape.kinds.data(), end, [&](const LayerKind& kind) { return term.in(kind, own); }))
       names.push_back(term.name);
   }
+  // One forward kernel of an inference library is published.
+  if (shape.residual_streams > 1) names.emplace_back("hyper-connections");
   if (!rates.network_measured) names.emplace_back("network without RDMA");
   // How far an untrained router's busiest rank is above the mean differs from run to run.
   if (plan.imbalance > 1 && plan.ep > 1 && !plan.drop_pad) names.emplace_back("natural routing");

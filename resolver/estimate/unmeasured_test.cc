@@ -20,7 +20,8 @@ TEST(UnmeasuredTerms, NamesWhatNobodyHasPublished) {
   EXPECT_EQ(TermsOf("qwen3-next-80b-a3b"), Names({"gated delta net scan"}));
   EXPECT_EQ(TermsOf("nemotron-3-nano"), Names({"Mamba scan"}));
   EXPECT_EQ(TermsOf("deepseek-v3.2"), Names({"sparse attention indexer"}));
-  EXPECT_EQ(TermsOf("deepseek-v4-pro"), Names({"compressed attention", "sparse attention indexer"}));
+  EXPECT_EQ(TermsOf("deepseek-v4-pro"),
+            Names({"compressed attention", "sparse attention indexer", "hyper-connections"}));
   EXPECT_EQ(TermsOf("step-3"), Names({"factorised attention"}));
 }
 
@@ -36,7 +37,8 @@ TEST(UnmeasuredTerms, WhatAProfileTimedIsNone) {
   Candidate fused;
   fused.sparse_kernels = true;
   EXPECT_EQ(TermsOf("deepseek-v3.2", fused, rates), Names({"sparse attention indexer"}));
-  EXPECT_EQ(TermsOf("deepseek-v4-pro", {}, rates), Names({"compressed attention", "sparse attention indexer"}));
+  EXPECT_EQ(TermsOf("deepseek-v4-pro", {}, rates),
+            Names({"compressed attention", "sparse attention indexer", "hyper-connections"}));
 }
 
 TEST(UnmeasuredTerms, NaturalRoutingIsOneWhereExpertsAreSpread) {
