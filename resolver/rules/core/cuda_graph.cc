@@ -26,6 +26,12 @@ int CountNames(F f) {
   return count;
 }
 
+// The class's default, under a stack that writes its own launches: nobody wrote it, and nothing is captured.
+bool IsUnwritten(F f) {
+  return !f.stack().own_source.empty() && f.is(K::cuda_graph_impl, "none") && !f.given(K::cuda_graph_modules) &&
+         !f.given(K::cuda_graph_scope);
+}
+
 bool FullWithOthers(F f) { return f.core(16) && Named(f, "full") && CountNames(f) > 1; }
 
 bool HasNonText(F f) {
@@ -307,8 +313,8 @@ const Rule kRules[] = {
      .kind = Kind::kWarning,
      TRANSFORMER_CONFIG(2748),
      .core = {.since = 16},
-     .reads = {K::cuda_graph_modules, K::cuda_graph_scope},
-     .when = [](F f) { return Named(f, "full") && !FullWithOthers(f); },
+     .reads = {K::cuda_graph_modules, K::cuda_graph_scope, K::cuda_graph_impl},
+     .when = [](F f) { return Named(f, "full") && !FullWithOthers(f) && !IsUnwritten(f); },
      .needs = "an empty list captures the whole layer; 'full' is its old (and in some releases default) name"},
     {.id = "cuda-graph.deprecated-inference-ignored",
      .area = "cuda-graph",

@@ -1,4 +1,5 @@
 // Activation offloading on the command line.
+#include "resolver/plan/version.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -27,8 +28,9 @@ const Rule kRules[] = {
      .reads_env = {"te", "NVTE_CPU_OFFLOAD_V1"},
      .when =
          [](F f) {
-           return f.on(K::fine_grained_activation_offloading) && f.te_at_least("2.10.0") &&
-                  f.var("NVTE_CPU_OFFLOAD_V1") != "1";
+           // Of a release that nobody named the image's own is known.
+           const bool recent = f.env().te.has_value() ? AtLeast(f.env().te, "2.10.0") : f.te_at_least("2.10.0");
+           return f.on(K::fine_grained_activation_offloading) && recent && f.var("NVTE_CPU_OFFLOAD_V1") != "1";
          },
      .needs = "fine-grained activation offloading with Transformer Engine 2.10.0 or newer needs NVTE_CPU_OFFLOAD_V1=1",
      .fixes = {{{{}, "1", "NVTE_CPU_OFFLOAD_V1"}}}},
