@@ -4,11 +4,13 @@
 #include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "resolver/derive/bridge_provider.h"
 #include "resolver/derive/mxfp8_parameters.h"
 #include "resolver/layouts/given_knobs.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/features.h"
+#include "resolver/rules/deepep_groups.h"
 
 namespace flightplan {
 namespace {
@@ -115,8 +117,15 @@ void AddExchanges(const Asked& q, Dispatcher dispatcher, int64_t max_span, std::
       q.Pinned(K::overlap_moe_expert_parallel_comm) || (wgrad.has_value() && wgrad->truthy() && q.base.ep_overlap);
   const SharedExpert shared = SharedExpertOf(q, dispatcher);
   const uint16_t sms = SmsOf(q, dispatcher, false), network_sms = SmsOf(q, dispatcher, true);
+  absl::Span<const int64_t> spans;
+  if (dispatcher == Dispatcher::kDeepEp) {
+    // Newer sizes are left to a caller who asks for one.
+    const bool asked = q.Pinned(K::moe_token_dispatcher_type) && IsDeepepGroup(kDeepepGroups, q.f.ep * q.f.etp);
+    spans = DeepepGroups(q.intent.env, /*unknown=*/asked);
+    if (!DeepepLeavesNodes(q.f.node)) max_span = max_span > 0 ? std::min(max_span, q.f.node) : q.f.node;
+  }
   if (!pinned || !q.base.ep_overlap) {
-    exchanges->push_back({dispatcher, false, false, max_span, 0, shared, sms, network_sms});
+    exchanges->push_back({dispatcher, false, false, max_span, 0, shared, sms, network_sms, 0, spans});
   }
   const bool open = q.Has(K::overlap_moe_expert_parallel_comm) && q.f.moe && shared != SharedExpert::kOverlapped &&
                     decide::ObstacleToOverlap(q.intent, q.config).empty();
@@ -129,8 +138,8 @@ void AddExchanges(const Asked& q, Dispatcher dispatcher, int64_t max_span, std::
   const bool measured = q.intent.probe != nullptr || q.intent.profile.has_value();
   const int64_t min_span = pinned || measured ? 0 : q.f.domain + 1;
   const bool in_pipelines = q.shape.mtp_depths > 0 && decide::OverlapsPredictionInPipelinesAlone(q.intent.env);
-  exchanges->push_back(
-      {dispatcher, true, delayed, max_span, min_span, SharedExpert::kAlone, sms, network_sms, in_pipelines ? 2 : 0});
+  exchanges->push_back({dispatcher, true, delayed, max_span, min_span, SharedExpert::kAlone, sms, network_sms,
+                        in_pipelines ? 2 : 0, spans});
 }
 
 // The caller asked for the flex dispatcher and named no backend, and both are installed.

@@ -20,7 +20,7 @@ bool KeptFromDeepep(const ResolvedPlan& plan) {
       std::any_of(intent.pins.begin(), intent.pins.end(), [](const auto& pin) { return IsDispatcher(pin.first); });
   if (!intent.model.is_moe() || said) return false;
   const decide::Features f = decide::ExtractFeatures(intent, std::nullopt, plan.decided.config);
-  return f.ep_crosses_domain && !f.flex_on_nvlink && f.deepep && decide::DeepepRuns(f, intent.gpu) &&
+  return f.ep_crosses_domain && !f.flex_on_nvlink && f.deepep && f.deepep_group && decide::DeepepRuns(f, intent.gpu) &&
          decide::DeepepFailsBetweenNodes(f);
 }
 

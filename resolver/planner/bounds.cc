@@ -57,8 +57,7 @@ void Bounds::Complete(const LayoutSizes& sizes, Floor* floor) const {
   std::fill_n(best.begin(), kinds, kNever);
   for (const Exchange& exchange : q_.execution.exchanges) {
     if (sizes.ep == 1 && &exchange != &q_.execution.exchanges.front()) continue;
-    const int64_t span = int64_t{sizes.ep} * sizes.etp;
-    if ((exchange.max_span > 0 && span > exchange.max_span) || span < exchange.min_span) continue;
+    if (!Serves(exchange, int64_t{sizes.ep} * sizes.etp)) continue;
     Use(q_, {&exchange, &q_.execution.graphs.front(), {}, {}}, GivenOffloadOf(c), &c);
     const LayerTimes times = TimeLayers(*q_.work, c, q_.rates);
     for (size_t k = 0; k < kinds; ++k) best[k] = std::min(best[k], times.kinds[k].pair);

@@ -116,6 +116,29 @@ TEST(Search, KeepsTheBestFewOfEachMapping) {
   EXPECT_GT(alike.size(), 3U);
 }
 
+TEST(LegalLayouts, SplitExpertsWithoutEpAsDenseWeights) {
+  Setting setting("qwen3-30b-a3b", "h100", 16, 64, 79);
+  const auto differ = [&] {
+    size_t count = 0;
+    for (const LayoutSizes& sizes : LegalLayouts(setting.shape, setting.question.layout, kMaxLayouts)) {
+      count += sizes.ep == 1 && sizes.etp != sizes.tp ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_GT(differ(), 0U);
+  setting.question.layout.experts_as_dense = true;
+  EXPECT_EQ(differ(), 0U);
+}
+
+TEST(Exchanges, ServeTheGroupsThatTheyName) {
+  static constexpr int64_t kGroups[] = {2, 4, 8};
+  const Exchange named = {.dispatcher = Dispatcher::kDeepEp, .max_span = 4, .spans = kGroups}, any = {};
+  for (const int64_t span : {1, 2, 3, 4, 8}) {
+    EXPECT_EQ(Serves(named, span), span == 2 || span == 4) << span;
+    EXPECT_TRUE(Serves(any, span));
+  }
+}
+
 // What CutInVain leaves out is asked for by name, and is never better than what it would be cut down to.
 TEST(LegalLayouts, LeaveOutSequencesThatAreCutInVain) {
   for (const char* model : {"qwen3-30b-a3b", "llama-3.1-8b", "deepseek-v2-lite"}) {

@@ -106,6 +106,7 @@ void VisitLayouts(const ModelShape& shape, const LayoutQuestion& q,
         for (int64_t etp : splits) {
           Work::Spend(kWorkOfSizes);
           if (shape.is_moe() && (!Wanted(q.wish.etp, etp) || q.gpus % (ep * etp) != 0)) continue;
+          if (shape.is_moe() && q.experts_as_dense && ep == 1 && etp != tp) continue;
           for (int64_t mbs : batches) {
             if (!Wanted(q.wish.micro_batch_size, mbs) || CutInVain(q, cp, mbs)) continue;
             Work::Spend(kWorkOfSizes * pipelines.size());
@@ -159,10 +160,15 @@ std::vector<Recompute> RecomputeSets(const ModelShape& shape) {
   return sets;
 }
 
+bool Serves(const Exchange& exchange, int64_t span) {
+  if ((exchange.max_span > 0 && span > exchange.max_span) || span < exchange.min_span) return false;
+  const absl::Span<const int64_t> spans = exchange.spans;
+  return spans.empty() || std::find(spans.begin(), spans.end(), span) != spans.end();
+}
+
 bool Compatible(const ModelShape& shape, const LayoutSizes& sizes, const Exchange& exchange, const Graphs& graphs) {
   if ((graphs.max_pp > 0 && sizes.pp > graphs.max_pp) || sizes.pp < exchange.min_pp) return false;
-  const int64_t span = int64_t{sizes.ep} * sizes.etp;
-  if ((exchange.max_span > 0 && span > exchange.max_span) || span < exchange.min_span) return false;
+  if (!Serves(exchange, int64_t{sizes.ep} * sizes.etp)) return false;
   if (!exchange.ep_overlap) return true;
   if (sizes.ep <= 1 || shape.mtp_depths > 1) return false;
   if (sizes.pp > 1 && sizes.vpp <= 1) return false;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "resolver/derive/candidate.h"
 #include "resolver/derive/shape.h"
 
@@ -36,6 +37,7 @@ struct LayoutQuestion {
   bool sequence_parallel = true;   // with TP
   int64_t first_stage_layers = 0;  // decoder layers that the first virtual stage of several must hold
   bool even_stages = false;        // only layer counts that divide: the stack cannot spell another split
+  bool experts_as_dense = false;   // without EP, ETP is TP
   int64_t layout_stages = 0;       // virtual stages of a layout that is given; 0: none
   // Combinations that are looked at, among the legal ones; empty: all.
   std::function<bool(const LayoutSizes&)> allowed;
@@ -65,8 +67,11 @@ struct Exchange {
   SharedExpert shared_expert = SharedExpert::kAlone;  // excluded by ep_overlap
   // What a flex backend takes, inside an NVLink domain and between several: its buffers hang on it. 0: its default.
   uint16_t num_sms = 0, network_sms = 0;
-  int32_t min_pp = 0;  // PP may not be smaller
+  int32_t min_pp = 0;                    // PP may not be smaller
+  absl::Span<const int64_t> spans = {};  // EP x ETP must be one of these; empty: any
 };
+// Whether it serves an expert group of this many ranks.
+bool Serves(const Exchange& exchange, int64_t span);
 struct Graphs {
   GraphImpl impl = GraphImpl::kNone;
   uint8_t modules = 0;

@@ -16,7 +16,9 @@ namespace {
 using K = Knob;
 constexpr absl::string_view kRule = "decide.dispatcher";
 
-bool DeepepRuns(D d) { return DeepepRuns(d.f, d.intent.gpu); }
+// The rule of what a caller asks for says so where the group is none of DeepEP's (rules/core/deepep_reports.cc).
+bool DeepepOnHardware(D d) { return DeepepRuns(d.f, d.intent.gpu); }
+bool DeepepRuns(D d) { return d.f.deepep_group && DeepepOnHardware(d); }
 // A multi-node NVLink domain serves EP up to its own size and nothing beyond it.
 bool HybridepRunsInDomain(const Features& f, const GpuSystem& gpu) {
   return HybridepRuns(f, gpu) && !(f.rack_scale && f.ep_domains > 1);
@@ -63,6 +65,14 @@ constexpr Row kBackends[] = {
     {.when = [](D d) { return d.f.domain <= 1; },
      .value = "alltoall",
      .why = "no NVLink between the GPUs, which the flex backends need"},
+    {.when = [](D d) { return NoneUsable(d) && d.f.deepep && DeepepOnHardware(d); },
+     .value = "alltoall",
+     .why =
+         [](D d) {
+           return absl::StrCat("EP ", d.f.ep, ": deepep has no kernels for a group of ", d.f.ep * d.f.etp,
+                               " GPUs on nodes of ", d.f.node);
+         },
+     .cites = {evidence::kDeepepGroups}},
     {.when = [](D d) { return NoneUsable(d) && PartialRack(d); },
      .value = "alltoall",
      .why = [](D d) { return absl::StrCat("EP ", d.f.ep, " exceeds the NVLink domain of ", d.f.domain, " GPUs"); },
@@ -216,7 +226,7 @@ void CheckBackend(Deliberation& d) {
                       {alltoall});
     return;
   }
-  const bool deepep_ok = DeepepRuns(d), hybridep_ok = HybridepRuns(d);
+  const bool deepep_ok = DeepepOnHardware(d), hybridep_ok = HybridepRuns(d);
   if ((backend != "deepep" || deepep_ok) && (backend != "hybridep" || hybridep_ok)) return;
   std::vector<Patch> fixes;
   if (backend == "deepep" && hybridep_ok) {
@@ -375,7 +385,7 @@ bool FlexBackendRuns(const NormalizedIntent& intent, const Config& config) {
   if (f.ep_crosses_domain && decide::FlexStaysInDomain(f)) return false;
   return config.Get(Knob::moe_flex_dispatcher_backend).text() == "hybridep"
              ? decide::HybridepRunsInDomain(f, intent.gpu)
-             : decide::DeepepRuns(f, intent.gpu);
+             : f.deepep_group && decide::DeepepRuns(f, intent.gpu);
 }
 
 }  // namespace flightplan

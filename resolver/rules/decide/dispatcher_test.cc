@@ -57,6 +57,24 @@ TEST(Dispatcher, BuiltForNvlinkStaysInsideItsDomain) {
             "EP 16 spans 2 NVLink domains, and the installed backends were built for NVLink alone");
 }
 
+// DeepEP has kernels for some sizes of a group alone, and for nodes of 8 GPUs.
+TEST(Dispatcher, DeepepTakesTheGroupsThatItHas) {
+  const auto dispatcher = [](int32_t ep, const char* version, int gpus_per_node) {
+    NormalizedIntent intent = Intent("glm-4.5", "h100", ep * 8, {.pp = 4, .ep = ep}, 1024);
+    intent.env.capabilities = {"deepep"};
+    intent.env.packages["deep_ep"] = version;
+    intent.env.gpus_per_node = intent.env.nvlink_domain_gpus = gpus_per_node;
+    return Dispatcher(Plan(intent));
+  };
+  EXPECT_EQ(dispatcher(32, "", 8), "deepep");
+  EXPECT_EQ(dispatcher(40, "", 8), "alltoall");
+  EXPECT_EQ(dispatcher(40, "2.0.0", 8), "alltoall");
+  EXPECT_EQ(dispatcher(48, "1.2.1+29d31c0", 8), "alltoall");
+  EXPECT_EQ(dispatcher(48, "2.0.0", 8), "deepep");
+  EXPECT_EQ(dispatcher(16, "", 4), "alltoall");
+  EXPECT_EQ(dispatcher(4, "", 4), "deepep");
+}
+
 // Flex backends need RDMA verbs between nodes; inside one nothing of theirs is on the network.
 TEST(Dispatcher, WithoutVerbsFlexStaysInsideItsDomain) {
   for (const char* transport : {"tcp", "slingshot"}) {

@@ -78,6 +78,8 @@ inline constexpr absl::string_view kHybridepRecipes =
 inline constexpr absl::string_view kHybridepInNodes =
     "E-428, Megatron-Bridge#3490: Qwen3-235B-A22B, 256 B300, EP8, alltoall -> hybridep: 4865 -> 5936 tokens/s/GPU "
     "(release changed too); Megatron-Bridge#1731: DeepSeek-V3 on B200, EP8: 8 % above the same layout without it";
+// Sizes of an expert group (rules/deepep_groups.h).
+inline constexpr absl::string_view kDeepepGroups = "deepseek-ai/DeepEP@dd758ca deep_ep/buffers/legacy.py:259";
 inline constexpr absl::string_view kDeepepRecipes =
     "Megatron-Bridge@067f987df perf_recipes/qwen: deepep for 512 experts at EP64 over the network; "
     "Megatron-MoE-ModelZoo";

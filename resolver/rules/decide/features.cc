@@ -11,6 +11,7 @@
 #include "resolver/derive/fp8_recipes.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/evidence.h"
+#include "resolver/rules/deepep_groups.h"
 #include "resolver/rules/nvshmem.h"
 
 namespace flightplan::decide {
@@ -143,8 +144,9 @@ void ExtractHardware(const NormalizedIntent& intent, Features* f) {
 }
 
 // Where the layout puts a token's experts on this hardware.
-void ExtractExchange(Features* f) {
+void ExtractExchange(const Environment& env, Features* f) {
   const int64_t span = f->ep * f->etp;  // an expert group's ranks are contiguous within one pipeline stage
+  f->deepep_group = IsDeepepGroup(DeepepGroups(env), span) && (span <= f->node || DeepepLeavesNodes(f->node));
   f->ep_domains = (span + f->domain - 1) / f->domain;
   f->ep_crosses_domain = f->moe && f->ep > 1 && f->ep_domains > 1;
   if (!f->moe || f->ep <= 1 || f->topk <= 0) return;
@@ -220,7 +222,7 @@ Features ExtractFeatures(const NormalizedIntent& intent, const std::optional<Mod
   ExtractWorkload(intent, config, &f);
   ExtractModel(intent.model, &f);
   ExtractHardware(intent, &f);
-  ExtractExchange(&f);
+  ExtractExchange(intent.env, &f);
   ExtractCandidate(intent, shape, config, &f);
   return f;
 }

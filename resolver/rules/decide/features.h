@@ -39,6 +39,7 @@ struct Features {
 
   // Software.
   bool deepep = false, hybridep = false, paged_stash = false;
+  bool deepep_group = true;  // DeepEP has kernels for the expert group, between nodes of this size where it leaves one
   bool flex_on_nvlink = false;  // the flex backends were built for NVLink alone: nothing of theirs leaves a domain
   bool verbs = true;            // between nodes (NormalizedIntent::HasVerbs)
   bool deepep_hangs = false;    // between nodes, with the NVSHMEM that is installed or that the stack's image has
@@ -110,6 +111,10 @@ bool AttentionGraphIsSmall(const Features& features);
 // refused beside them, and next to nothing in them is computed again (rules/core/cuda_graph_older.cc,
 // loongforge/fork.cc).
 inline bool GraphsOfCore15(const Environment& env) { return env.core_release <= 15; }
+
+// Before core 0.19 experts without EP are reduced as dense weights are, and so must be split as those are
+// (field.expert-grads-without-ep).
+inline bool SplitsExpertsAsDense(const Environment& env) { return env.core_release <= 18; }
 
 // Why no EP overlap runs, whatever the layout and the execution: what of the model its schedule cannot run, or a
 // library that is too old. "": it may run.

@@ -1,0 +1,85 @@
+// Expert groups and nodes that DeepEP stops on at its first dispatch, and no check of the stacks says.
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "resolver/rules/all_to_all.h"
+#include "resolver/rules/deepep_groups.h"
+#include "resolver/rules/rule.h"
+
+namespace flightplan {
+namespace {
+
+using K = Knob;
+using F = const Facts&;
+
+// The ranks of the dispatcher's group (Megatron-LM@d98e8a64dd megatron/core/transformer/moe/token_dispatcher.py:1838).
+// One rank alone has upstream's own check.
+int64_t Ranks(F f) {
+  return std::max<int64_t>(1, f.num(K::expert_model_parallel_size)) *
+         std::max<int64_t>(1, f.num(K::expert_tensor_parallel_size));
+}
+bool DispatchesByDeepep(F f) {
+  const bool named = f.is(K::moe_flex_dispatcher_backend, "deepep") || f.on(K::moe_enable_deepep);
+  return f.num(K::num_moe_experts) > 0 && f.is(K::moe_token_dispatcher_type, "flex") && named && Ranks(f) > 1 &&
+         !RackOfGraceBlackwell(f);
+}
+bool HasGroup(F f, bool unknown) { return IsDeepepGroup(DeepepGroups(f.env(), unknown), Ranks(f)); }
+std::string GroupOf(F f) {
+  return absl::StrCat("the group of EP ", f.num(K::expert_model_parallel_size), " has ", Ranks(f), " ranks");
+}
+std::vector<Patch> OffDeepep(F f) {
+  std::vector<Patch> fixes = {ToAllToAll()};
+  if (!f.fork()) fixes.push_back({Assign(K::moe_flex_dispatcher_backend, "hybridep")});
+  return fixes;
+}
+
+const Rule kRules[] = {
+    {.id = "field.deepep-group-size",
+     .area = "field-report",
+     .at = {Phase::kHardware, 210},
+     .source = "deepseek-ai/DeepEP#464, #255; DeepEP@dd758ca deep_ep/buffers/legacy.py:259, csrc/legacy/buffer.hpp:114",
+     .reads = {K::moe_flex_dispatcher_backend, K::expert_model_parallel_size, K::expert_tensor_parallel_size},
+     .reads_env = {"deep_ep"},
+     .when = [](F f) { return DispatchesByDeepep(f) && !HasGroup(f, true); },
+     .needs =
+         "DeepEP stops at its first dispatch unless EP x ETP is 2, 4, 8, 16, 32, 64, 128, 144 or 160, or, in builds "
+         "after 1.2.1, 24, 48 or 96",
+     .fix = OffDeepep,
+     .detail = GroupOf},
+    {.id = "field.deepep-newer-group-size",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kHardware, 211},
+     .source = "deepseek-ai/DeepEP#432, #421: 24, 48 and 96 ranks came after v1.2.1; its branch hybrid-ep, which the "
+               "images of Megatron-LM and Megatron-Bridge build, has none of them",
+     .reads = {K::moe_flex_dispatcher_backend, K::expert_model_parallel_size, K::expert_tensor_parallel_size},
+     .reads_env = {"deep_ep"},
+     .when = [](F f) { return DispatchesByDeepep(f) && HasGroup(f, true) && !HasGroup(f, false); },
+     .needs =
+         "DeepEP 1.2.1 and its branch hybrid-ep stop at the first dispatch with 24, 48 or 96 ranks; its main branch "
+         "and 2.0 run them: say package deep_ep",
+     .fix = OffDeepep,
+     .detail = GroupOf},
+    {.id = "field.deepep-nodes-of-eight",
+     .area = "field-report",
+     .at = {Phase::kHardware, 212},
+     .source = "deepseek-ai/DeepEP#104, #477, #50, #296; DeepEP@dd758ca csrc/legacy/buffer.hpp:120",
+     .reads = {K::moe_flex_dispatcher_backend, K::expert_model_parallel_size, K::expert_tensor_parallel_size},
+     .reads_env = {"gpus_per_node"},
+     .when =
+         [](F f) {
+           return DispatchesByDeepep(f) && HasGroup(f, true) && !DeepepLeavesNodes(f.env().gpus_per_node) &&
+                  Ranks(f) > f.env().gpus_per_node;
+         },
+     .needs = "DeepEP takes eight neighbouring ranks for one node, so between nodes it needs nodes of 8 GPUs; keep the "
+              "experts inside a node, or use another dispatcher",
+     .fix = OffDeepep,
+     .detail = [](F f) { return absl::StrCat(GroupOf(f), ", a node has ", f.env().gpus_per_node, " GPUs"); }},
+};
+
+}  // namespace
+
+RuleList CoreDeepepReportsRules() { return kRules; }
+
+}  // namespace flightplan
