@@ -147,6 +147,7 @@ absl::Status PrepareSearch(NormalizedIntent intent, LayoutSearch* s) {
   q.layout.first_stage_layers = LeastInFirstStage(s->config, s->intent.env);
   const bool hybrid = s->intent.model.hybrid_layer_pattern.has_value();
   q.layout.even_stages = s->own_split || hybrid;
+  q.layout.experts_as_dense = s->given.etp == 0 && decide::SplitsExpertsAsDense(s->intent.env);
   // Virtual stages of a hybrid pattern are its own bars, and no knob's.
   const ProviderLimits takes = LimitsOfProvider(s->config, s->intent.env);
   if ((hybrid || !takes.virtual_stages) && q.layout.wish.vpp == 0) q.layout.wish.vpp = 1;

@@ -7,6 +7,14 @@ namespace flightplan::decide {
 void DecideSizes(Deliberation& d) {
   using K = Knob;
   if (d.intent.model.is_moe()) {
+    const Value &tp = d.value(K::tensor_model_parallel_size), &ep = d.value(K::expert_model_parallel_size);
+    if (SplitsExpertsAsDense(d.intent.env) && tp.integer() > 1 && ep.integer() <= 1) {
+      d.Choose(K::expert_tensor_parallel_size, tp.integer(),
+               {.rule_id = "decide.expert-tp",
+                .reason = "before Megatron-Core 0.19 experts without EP get right gradients only where they are cut by "
+                          "TP as dense weights are",
+                .citations = {"NVIDIA/Megatron-LM#1628, #5916"}});
+    }
     // Upstream's default splits each expert over the TP ranks, which leaves small GEMMs.
     d.Choose(K::expert_tensor_parallel_size, 1,
              {.rule_id = "decide.expert-tp",

@@ -11,6 +11,17 @@
 namespace flightplan {
 namespace {
 
+TEST(Sizes, ExpertsWithoutEpAreCutAsDenseWeightsBeforeCore19) {
+  const auto split = [](int core, int64_t ep) {
+    NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 16, {.tp = 2, .ep = ep}, 1024);
+    intent.env.core_release = core;
+    return Plan(intent).config.Get(Knob::expert_tensor_parallel_size).integer();
+  };
+  EXPECT_EQ(split(18, 1), 2);
+  EXPECT_EQ(split(18, 2), 1);
+  EXPECT_EQ(split(19, 1), 1);
+}
+
 TEST(Recompute, OnlyWhereTheLayoutDoesNotFit) {
   EXPECT_TRUE(
       Plan(Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024)).config.Get(Knob::recompute_granularity).is_none());
