@@ -70,6 +70,7 @@ TEST(OpenLayout, FindsWithItsOwnOverlapPinnedWhatItFoundWithout) {
 TEST(OpenLayout, TakesWhatLeavesNoRoomWhereItIsMuchFaster) {
   v1::ResolveConfigRequest request = Training("llama-4-maverick", "h100-sxm", 32, 4096, 256);
   request.mutable_target()->set_framework("slime");
+  (*request.mutable_env())["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True";
   v1::Layout& given = *request.mutable_layout();
   given.set_pipeline_model_parallel_size(4);
   given.set_expert_model_parallel_size(8);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "resolver/plan/cpu_binding.h"
+#include "resolver/plan/stack.h"
 #include "resolver/rules/decide/decide_test_util.h"
 
 namespace flightplan {
@@ -21,6 +22,17 @@ TEST(Environment, ExpertsOfTheOpFuserHaveTheirKernels) {
   EXPECT_EQ(Plan(intent).env.count("NVTE_CUTEDSL_FUSED_GROUPED_MLP"), 0u);
   Pin(intent, Knob::use_transformer_engine_op_fuser, true);
   EXPECT_EQ(Plan(intent).env.at("NVTE_CUTEDSL_FUSED_GROUPED_MLP"), "1");
+}
+
+// The engine gets what the launch exports, and refuses it.
+TEST(Environment, SegmentsDoNotExpandBesideARolloutEngine) {
+  NormalizedIntent intent = Intent("qwen3-30b-a3b", "h100", 16, {.ep = 16}, 1024);
+  EXPECT_EQ(Plan(intent).env.at("PYTORCH_CUDA_ALLOC_CONF"), "expandable_segments:True");
+  for (const char* trainer : {"verl", "nemo-rl", "slime", "miles", "vime"}) {
+    ASSERT_NE(FindStack(trainer), nullptr) << trainer;
+    intent.env.target = FindStack(trainer)->target;
+    EXPECT_EQ(Plan(intent).env.count("PYTORCH_CUDA_ALLOC_CONF"), 0U) << trainer;
+  }
 }
 
 TEST(Environment, RanksStayBesideTheirGpus) {
