@@ -16,6 +16,7 @@ namespace {
 
 using testing::Errors;
 using testing::FileOf;
+using testing::FindFinding;
 using testing::TestResolver;
 using testing::Validated;
 using testing::ViolatedFields;
@@ -105,6 +106,30 @@ TEST(InputForms, TakesTheSizeFromTheLaunch) {
   EXPECT_TRUE(
       grid_fails("#SBATCH --nodes=3\ntorchrun --nproc-per-node 8 --nnodes $SLURM_NNODES a.py "
                  "--num-experts 16 --expert-model-parallel-size 16\n"));
+}
+
+// srun starts a driver of Ray once, and its own words say how many GPUs it trains on; without them the job does.
+TEST(InputForms, ALauncherOfADriverStartsNoRanks) {
+  constexpr absl::string_view kJob = "#SBATCH --nodes=4\n#SBATCH --gres=gpu:8\n";
+  constexpr absl::string_view kVerl =
+      " python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.strategy=megatron "
+      "actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B trainer.n_gpus_per_node=8 ";
+  constexpr absl::string_view kTensorParallel = "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=";
+  const auto seen = [](const std::string& script) {
+    const v1::ValidateConfigResponse response = Validated(FileOf("", "run.sh", script));
+    const v1::Finding* const finding = FindFinding(response.findings(), "mesh.world-divisible");
+    return finding == nullptr ? std::string() : finding->seen();
+  };
+  for (const absl::string_view launcher : {"", "srun", "srun --nodes=1 --ntasks=1 --overlap"}) {
+    const std::string start = absl::StrCat(kJob, launcher, kVerl);
+    EXPECT_EQ(seen(absl::StrCat(start, "trainer.nnodes=2 ", kTensorParallel, "8\n")), "") << launcher;
+    EXPECT_TRUE(
+        absl::StrContains(seen(absl::StrCat(start, "trainer.nnodes=2 ", kTensorParallel, "3\n")), "world_size=16"))
+        << launcher;
+    EXPECT_TRUE(
+        absl::StrContains(seen(absl::StrCat(start, "trainer.nnodes=$N ", kTensorParallel, "3\n")), "world_size=32"))
+        << launcher;
+  }
 }
 
 // The router's and the dispatcher's defaults go with checks of the stack that has them.

@@ -14,6 +14,7 @@
 #include "resolver/shell/reader.h"
 #include "resolver/shell/slurm_job.h"
 #include "resolver/shell/state.h"
+#include "resolver/stacks/dialects.h"
 
 namespace flightplan {
 namespace {
@@ -56,6 +57,19 @@ ParseFinding OtherSize(const ShellLaunch& launch, int64_t stated) {
   return entry;
 }
 
+// A driver's launcher starts the driver alone; the ranks are on the GPUs of its job.
+void DropDrivers(ShellLaunch* launch) {
+  launch->world_size.reset();
+  launch->last_world_size.reset();
+  launch->world_size_assumed = false;
+  launch->node_processes = 0;
+}
+
+bool SaysItsSize(const ParseResult& parsed) {
+  return std::any_of(parsed.knobs.begin(), parsed.knobs.end(),
+                     [](const ParsedKnob& knob) { return knob.knob == Knob::launch_num_gpus && knob.value.is_int(); });
+}
+
 // The scripts of hybrid models build the layers of a pattern, and none of --num-layers.
 void AskForPattern(const ShellLaunch& launch, const Environment& env, Reading* reading) {
   constexpr absl::string_view kScripts[] = {"pretrain_hybrid.py", "pretrain_mamba.py"};
@@ -86,6 +100,8 @@ void ReadScript(const ScriptQuestion& script, ReadConfig* read) {
   ShellLaunch launch = script.other.script == nullptr
                            ? ReadShellLaunch(text, known, env->model_files, script.question.launch)
                            : Taken(script.other);
+  const bool driver = StartsOwnWorkers(env->target);
+  if (driver) DropDrivers(&launch);
   if (!launch.others.empty()) read->script = std::make_shared<const ShellLaunch>(launch);
   for (const auto& [name, value] : launch.vars) env->vars.insert_or_assign(name, value);
   for (const std::string& name : launch.unset_vars) env->vars.erase(name);
@@ -100,9 +116,9 @@ void ReadScript(const ScriptQuestion& script, ReadConfig* read) {
   }
   const bool own_size = !env->world_size.has_value() && launch.world_size.has_value();
   if (own_size) env->world_size = launch.world_size;
-  if (!env->world_size.has_value() && job.GpuCount().value_or(kMaxGpus + 1) <= kMaxGpus) {
-    env->world_size = job.GpuCount();
-  }
+  const std::optional<int64_t> job_gpus = driver && launch.job_gpus.has_value() ? launch.job_gpus : job.GpuCount();
+  const bool job_counts = !env->world_size.has_value() && job_gpus.value_or(kMaxGpus + 1) <= kMaxGpus;
+  if (job_counts && !driver) env->world_size = job_gpus;
   // What finds the program by it runs where it is set, and model files refer to it, too.
   constexpr absl::string_view kCheckout = "LOONGFORGE_PATH";
   if (absl::StrContains(launch.script, kCheckout)) env->vars.try_emplace(std::string(kCheckout), "$LOONGFORGE_PATH");
@@ -116,6 +132,8 @@ void ReadScript(const ScriptQuestion& script, ReadConfig* read) {
   }
   const InputFormat& format = RecogniseArguments(launch.args, launch.script, env->target);
   ReadArguments(std::move(launch.args), launch.script, false, format, *env, reading);
+  // A driver starts as many ranks as its words say, on a part of the job or on all of it.
+  if (job_counts && driver && !SaysItsSize(reading->parsed)) env->world_size = job_gpus;
   AskForPattern(launch, *env, reading);
   reading->knowledge.surroundings = !launch.vars_elsewhere;
   reading->knowledge.vars_in_files =

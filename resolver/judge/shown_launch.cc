@@ -9,6 +9,7 @@
 #include "resolver/plan/reading.h"
 #include "resolver/shell/reader.h"
 #include "resolver/shell/slurm_job.h"
+#include "resolver/stacks/dialects.h"
 #include "resolver/stacks/input_format.h"
 
 namespace flightplan {
@@ -74,7 +75,8 @@ ShownLaunch ReadShownLaunch(absl::string_view name, const std::string& text, con
     launch.args = ArgumentsOfLines(text);
   }
   shown.stack = stated.has_value() ? stated : RecogniseStack(launch.script, launch.args, text);
-  if (!shown.stack.has_value()) shown.nothing = {kNoStack};
+  if (!shown.stack.has_value()) shown.nothing = {kNoStack, /*unread=*/false, /*maybe=*/!shell};
+  if (shown.stack.has_value() && StartsOwnWorkers(*shown.stack)) shown.launched.reset();
   return shown;
 }
 

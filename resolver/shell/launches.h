@@ -18,6 +18,7 @@ namespace flightplan {
 // What a launcher's words say; those of shells around it hold for what is launched in them.
 struct LauncherFacts {
   std::optional<int64_t> world_size;  // its own flags: --nnodes * --nproc-per-node, srun --ntasks
+  std::optional<int64_t> job_gpus;    // of a job that the script submits, whose script holds the launch
   int64_t node_processes = 0;         // of those the ones of a node; 0: not said
   bool world_size_assumed = false;    // it rests on a default, as in ${NNODES:-1}, of a variable that is not known
   CpuBinding cpu_binding;

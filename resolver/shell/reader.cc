@@ -184,7 +184,7 @@ class Reader {
       state_.Set(name, {{TracedText::FromOutside(value), -1}}, -1);
       state_.Export(name);
     }
-    if (job.GpuCount().has_value()) launcher_.world_size = job.GpuCount();
+    if (job.GpuCount().has_value()) launcher_.world_size = launcher_.job_gpus = job.GpuCount();
     if (job.GpusPerNode().has_value()) launcher_.node_processes = *job.GpusPerNode();
   }
 

@@ -161,6 +161,9 @@ Question AskAboutScript(absl::string_view name, std::string text, const JobFacts
     request->mutable_target()->set_framework(std::string(StackOf(*found.stack).name));
     request->mutable_target()->set_version(ReleaseOf(StackOf(*found.stack).name, releases));
   }
+  // A driver's words may say a part of the job: their reader takes the job's own lines where they do not.
+  const bool own_lines = question.allocated.has_value() && question.allocated == ReadSbatchLines(text).GpuCount();
+  if (own_lines && StartsOwnWorkers(*found.stack)) question.allocated.reset();
   // What is assumed the reader of the script assumes itself, and knows it.
   const bool states_size = question.launched.has_value() && !found.size_assumed;
   SetGpuAndSize(job, catalog, states_size ? question.launched : question.allocated, request);

@@ -11,6 +11,7 @@ constexpr OutputDialect kDialects[] = {{"miles", RenderMiles}};
 }  // namespace
 
 extern const StackSpelling kMilesSpelling;
-const StackSpelling kMilesSpelling = {.target = Target{8}, .formats = kFormats, .dialects = kDialects};
+const StackSpelling kMilesSpelling = {
+    .target = Target{8}, .formats = kFormats, .dialects = kDialects, .own_workers = true};
 
 }  // namespace flightplan

@@ -12,6 +12,7 @@ constexpr OutputDialect kDialects[] = {{"nemo-rl", RenderNemoRl}};
 }  // namespace
 
 extern const StackSpelling kNemoRlSpelling;
-const StackSpelling kNemoRlSpelling = {.target = Target{7}, .formats = kFormats, .dialects = kDialects};
+const StackSpelling kNemoRlSpelling = {
+    .target = Target{7}, .formats = kFormats, .dialects = kDialects, .own_workers = true};
 
 }  // namespace flightplan

@@ -12,6 +12,7 @@ constexpr OutputDialect kDialects[] = {{"roll", RenderRoll}};
 }  // namespace
 
 extern const StackSpelling kRollSpelling;
-const StackSpelling kRollSpelling = {.target = Target{12}, .formats = kFormats, .dialects = kDialects};
+const StackSpelling kRollSpelling = {
+    .target = Target{12}, .formats = kFormats, .dialects = kDialects, .own_workers = true};
 
 }  // namespace flightplan

@@ -11,6 +11,7 @@ constexpr OutputDialect kDialects[] = {{"slime", RenderSlime}};
 }  // namespace
 
 extern const StackSpelling kSlimeSpelling;
-const StackSpelling kSlimeSpelling = {.target = Target{4}, .formats = kFormats, .dialects = kDialects};
+const StackSpelling kSlimeSpelling = {
+    .target = Target{4}, .formats = kFormats, .dialects = kDialects, .own_workers = true};
 
 }  // namespace flightplan

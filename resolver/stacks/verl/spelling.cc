@@ -11,6 +11,7 @@ constexpr OutputDialect kDialects[] = {{"verl", RenderVerl}};
 }  // namespace
 
 extern const StackSpelling kVerlSpelling;
-const StackSpelling kVerlSpelling = {.target = Target{6}, .formats = kFormats, .dialects = kDialects};
+const StackSpelling kVerlSpelling = {
+    .target = Target{6}, .formats = kFormats, .dialects = kDialects, .own_workers = true};
 
 }  // namespace flightplan

@@ -11,6 +11,7 @@ constexpr OutputDialect kDialects[] = {{"vime", RenderVime}};
 }  // namespace
 
 extern const StackSpelling kVimeSpelling;
-const StackSpelling kVimeSpelling = {.target = Target{9}, .formats = kFormats, .dialects = kDialects};
+const StackSpelling kVimeSpelling = {
+    .target = Target{9}, .formats = kFormats, .dialects = kDialects, .own_workers = true};
 
 }  // namespace flightplan
