@@ -124,14 +124,14 @@ v1::ResolveConfigRequest AskedAs(const v1::ResolveConfigRequest& base, const Nor
   return asked;
 }
 
-// A text whose caller names no stack, as a question about the stack that it shows; flags and YAML that show none are
-// Megatron-LM's. Empty: the stack is named, or there is no text. `nothing`: why a script launches no training.
+// A text whose caller names no stack, as a question about the stack that it shows; flags and YAML that show none may
+// be Megatron-LM's. Empty: the stack is named, or there is no text. `nothing`: why a text is of no training.
 std::optional<v1::ValidateConfigRequest> WithShownStack(const v1::ValidateConfigRequest& request,
                                                         std::string* nothing) {
   if (!request.has_file() || !request.target().framework().empty()) return std::nullopt;
   const EnvVars vars(request.env().begin(), request.env().end());
   ShownLaunch shown = ReadShownLaunch(request.file().name(), request.file().text(), vars);
-  if (shown.shell && request.input_format().empty() && shown.nothing.has_value() && !shown.nothing->unread) {
+  if (request.input_format().empty() && shown.nothing.has_value() && !shown.nothing->unread && !shown.nothing->maybe) {
     *nothing = std::move(shown.nothing->why);
   }
   v1::ValidateConfigRequest asked = request;

@@ -93,6 +93,29 @@ TEST(ShownStack, IsNoneOfAScriptThatLaunchesNoTraining) {
   EXPECT_EQ(ViolatedFields(TestResolver().ValidateConfig(wrong, &response)), std::set<std::string>{"world_size"});
 }
 
+// A file of settings with no key that Megatron-LM reads, and one that says that it trains nothing.
+TEST(ShownStack, IsNoneOfYamlThatIsNoTraining) {
+  constexpr char kNobodys[] = "a YAML file that shows no training stack that is known";
+  constexpr char kServes[] = "experiment:\n  exp_name: x\n  task:\n    type: serve\nserve:\n  - {serve_id: a}\n";
+  struct Row {
+    const char *framework, *text, *why;
+  };
+  for (const Row& row :
+       {Row{"", "work_group: a\nmodules:\n  post_trainer:\n    num_layers: 4\n", kNobodys}, Row{"", kServes, kNobodys},
+        Row{"flagscale", kServes, "not a training of Megatron's: experiment.task.type is serve"}}) {
+    SCOPED_TRACE(row.text);
+    const v1::ValidateConfigResponse response = Validated(FileOf(row.framework, "a.yaml", row.text));
+    EXPECT_EQ(response.completeness(), v1::COMPLETENESS_NONE);
+    EXPECT_EQ(response.findings_size(), 0) << response.ShortDebugString();
+    EXPECT_TRUE(response.accepted_by_stack());
+    ASSERT_GE(response.not_judged_size(), 1);
+    EXPECT_EQ(response.not_judged(response.not_judged_size() - 1), row.why);
+  }
+  EXPECT_EQ(Validated(FileOf("", "a.yaml", "seed: 1\ntensor_model_parallel_size: 2\nname: x\n")).target(),
+            "megatron-lm main");
+  EXPECT_EQ(Validated(FileOf("", "a.yaml", "MODEL_ARGS:\n  --num-layers: 4\n")).target(), "megatron-lm main");
+}
+
 TEST(ShownStack, KeepsTheReleaseThatTheCallerNames) {
   v1::ValidateConfigRequest request = FileOf("", "run.sh", kMegatronLm);
   request.mutable_target()->set_version("0.17");

@@ -12,14 +12,14 @@ namespace flightplan::cli {
 
 struct FileQuestion {
   std::optional<doors::Skip> skip;  // no launch of a stack that shows; the request is as it was
-  bool shell = false;               // it has text, and is read as a script
+  bool nothing = false;             // it has text, which was read, and is no launch of any stack
 };
 
 // Completes `request` from its own file. One without a file, or with a format that the caller states, stays as it is.
 absl::StatusOr<FileQuestion> AskAsTheDoorsDo(Backend& backend, v1::ValidateConfigRequest* request);
 
 // As above, and with the stack of its own text where none is stated. Returned: why there is nothing to ask; empty:
-// there is. Arguments and YAML that show no stack are taken for what the caller says, or Megatron-LM's.
+// there is. Arguments, and YAML with keys that Megatron-LM knows, are taken for what the caller says, or Megatron-LM's.
 absl::StatusOr<std::string> CompleteQuestion(Backend& backend, v1::ValidateConfigRequest* request);
 
 }  // namespace flightplan::cli

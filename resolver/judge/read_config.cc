@@ -149,6 +149,11 @@ absl::Status ReadFile(const ScriptQuestion& script, ReadConfig* read) {
   }
   const InputFormat* format = FindInputFormat(reading->format, env->target);
   if (format == nullptr) return Unsuitable(reading->format, /*file=*/true, env->target);
+  if (std::string why = WhyNoTraining(env->target, input.text); format->no_training != nullptr && !why.empty()) {
+    reading->no_launch = true;
+    reading->not_judged.push_back(std::move(why));
+    return absl::OkStatus();
+  }
   if (format->file != nullptr) {
     reading->parsed = format->file(input.text, *env);
     // Of these a file shows what a launch shows: its values may be unknown, its samples shorter than what is counted.

@@ -56,6 +56,20 @@ TEST(RecogniseYaml, KnowsAFileThatIsMergedOverARecipeByItsKeys) {
             bridge);
 }
 
+// What a child of NeMo-RL's does not say stands in the file that it names.
+TEST(RecogniseYaml, KnowsAChildByTheFileAndSections) {
+  const auto name = [](absl::string_view text) {
+    const std::optional<Target> stack = RecogniseYaml(text);
+    return stack.has_value() ? StackOf(*stack).name : "";
+  };
+  EXPECT_EQ(name("defaults: grpo-8b.v3.yaml\ndata_plane:\n  enabled: true\n"), "nemo-rl");
+  EXPECT_EQ(name("# x\ndefaults:\n  - ../../grpo_math_1B.yaml  # base\npolicy:\n  model_name: a/b\n"), "nemo-rl");
+  for (const char* text : {"defaults: eval.yaml\ngeneration:\n  top_p: 1\n", "defaults: a.yaml\n",
+                           "defaults:\n  - _self_\n  - train: 8b\npolicy:\n  a: 1\n", "policy:\n  a: 1\n"}) {
+    EXPECT_EQ(name(text), "") << text;
+  }
+}
+
 // Sections of the same names with fields of others, flat keys, one key beside them, one field alone.
 TEST(RecogniseYaml, LeavesOtherProgramsAlone) {
   for (const char* text : {"model:\n  name: llama3\n  path: x\noptimizer:\n  name: adamw\n  lr: 1e-4\n",

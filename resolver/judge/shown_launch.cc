@@ -11,13 +11,14 @@
 #include "resolver/shell/slurm_job.h"
 #include "resolver/stacks/dialects.h"
 #include "resolver/stacks/input_format.h"
+#include "resolver/stacks/megatron_lm/yaml.h"
 
 namespace flightplan {
 namespace {
 
 constexpr char kNoLaunch[] = "no command in it runs a Python file";
 constexpr char kNoStack[] = "no launch of a training stack that is known";
-constexpr char kNoConfig[] = "a YAML file that is no dump of Megatron-Bridge's configuration";
+constexpr char kNoConfig[] = "a YAML file that shows no training stack that is known";
 constexpr char kTooLarge[] = "larger than 1 MiB";
 constexpr char kReadersLimit[] = "input.limit";
 constexpr char kTooMuchWork[] = "too much work: it takes too many expansions, loops and patterns to read";
@@ -48,10 +49,14 @@ ShownLaunch ReadShownLaunch(absl::string_view name, const std::string& text, con
     return shown;
   }
   const absl::string_view form = RecogniseFile(name, text, stated.value_or(Target()));
-  shown.shell = form == kShellFormat;
+  const bool shell = form == kShellFormat;
   if (absl::EndsWith(form, "-yaml")) {
     shown.stack = stated.has_value() ? stated : RecogniseYaml(text);
-    if (!shown.stack.has_value()) shown.nothing = {kNoConfig};
+    if (!shown.stack.has_value()) {
+      shown.nothing = {kNoConfig, /*unread=*/false, /*maybe=*/HasArgumentsOfMegatronLm(text)};
+    } else if (std::string why = WhyNoTraining(*shown.stack, text); !why.empty()) {
+      shown.nothing = {std::move(why)};
+    }
     return shown;
   }
   if (form == kPythonFormat) {
@@ -59,7 +64,7 @@ ShownLaunch ReadShownLaunch(absl::string_view name, const std::string& text, con
     return shown;
   }
   ShellLaunch launch;
-  if (shown.shell) {
+  if (shell) {
     launch = ReadShellLaunch(text, vars);
     if (launch.too_much_work) {
       shown.nothing = {kTooMuchWork, /*unread=*/true};

@@ -16,13 +16,13 @@ struct ShownLaunch {
   struct Nothing {
     std::string why;
     bool unread = false;  // it may be a training, and a limit kept it from being read
+    bool maybe = false;   // flags, or YAML with keys that Megatron-LM knows: Megatron-LM's, if nobody says otherwise
   };
 
   std::optional<Target> stack;
   std::optional<int64_t> launched;  // processes that its launcher starts
   bool size_assumed = false;        // `launched` rests on a default of the script
-  bool shell = false;               // read as a script: what launches nothing then is no training
-  std::optional<Nothing> nothing;   // set where `stack` is not
+  std::optional<Nothing> nothing;   // set where `stack` is not, or where the stack's file is of no training
 };
 
 // Tells the stack by the program that a script runs, by its flags, or by the keys of a YAML file. `stated`: the

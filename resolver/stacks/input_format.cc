@@ -98,6 +98,13 @@ const InputFormat* FindInputFormat(absl::string_view name, Target target) {
   return nullptr;
 }
 
+std::string WhyNoTraining(Target target, absl::string_view text) {
+  for (const InputFormat& format : SpellingsOf(target).formats) {
+    if (format.no_training != nullptr) return format.no_training(text);
+  }
+  return "";
+}
+
 std::string InputFormatNames(Target target, bool file) {
   std::vector<absl::string_view> names;
   if (file) names.push_back(kShellFormat);

@@ -25,6 +25,8 @@ struct InputFormat {
   std::string (*schema)() = nullptr;
   // Whether the keys of a YAML file are such a file's and no other program's. Null: they do not tell.
   bool (*keys)(absl::string_view text) = nullptr;
+  // Why such a file, by what it says of itself, is of no training; empty: it is of one. Null: none says.
+  std::string (*no_training)(absl::string_view text) = nullptr;
   // What such a file leaves out stands elsewhere: it changes a configuration, and is none. Without `edit` nothing is
   // written into it.
   bool part = false;
@@ -44,6 +46,9 @@ std::vector<NamedFormat> InputFormats();
 inline constexpr absl::string_view kShellFormat = "shell";
 // A recipe or script in Python; a format of Megatron-Bridge alone.
 inline constexpr absl::string_view kPythonFormat = "bridge-python";
+
+// Why a YAML file of the target is of no training: it serves a model. Empty: it may be of one.
+std::string WhyNoTraining(Target target, absl::string_view text);
 
 // The format of that name for the target, or null.
 const InputFormat* FindInputFormat(absl::string_view name, Target target);

@@ -150,7 +150,7 @@ Question AskAboutScript(absl::string_view name, std::string text, const JobFacts
   for (const auto& [variable, value] : job.vars) request->mutable_env()->insert({variable, value});
   ShownLaunch found = ReadShownLaunch(name, text, VarsOf(*request), StatedTarget(request->target().framework()));
   if (found.nothing.has_value()) {
-    question.skip = Skip{std::move(found.nothing->why), found.nothing->unread};
+    question.skip = Skip{std::move(found.nothing->why), found.nothing->unread, found.nothing->maybe};
     return question;
   }
   question.launched = found.launched;

@@ -10,6 +10,8 @@ struct Skip {
   // It may be a training, and a limit kept it from being read: a door that fails closed does not let it pass. False: it
   // is no training that is known.
   bool unread = false;
+  // Flags, or YAML with keys that Megatron-LM knows, which may be its own: it is judged so where a person asks.
+  bool maybe = false;
 
   friend bool operator==(const Skip& a, const Skip& b) { return a.why == b.why && a.unread == b.unread; }
 };

@@ -155,6 +155,7 @@ class Batch(unittest.TestCase):
                                     "megatron-bridge main"),
                                    ("l.yaml", "_target_: loongforge.models.foundation.LLaMAConfig\nnum_layers: 2\n",
                                     "loongforge main"),
+                                   ("p.yaml", "work_group: a\nmodules:\n  post_trainer:\n    num_layers: 4\n", ""),
                                    ("notes.txt", "hello\n", "")):
             with self.subTest(name):
                 done = subprocess.run([FLIGHTPLAN, "validate", str(self.write(name, text)), "--format", "json"],

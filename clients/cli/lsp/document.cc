@@ -147,7 +147,7 @@ absl::StatusOr<bool> BuildQuestion(const Document& document, const LspSettings& 
   request->mutable_file()->set_text(document.text);
   FLIGHTPLAN_ASSIGN_OR_RETURN(const FileQuestion question, AskAsTheDoorsDo(backend, request));
   if (question.skip.has_value() && question.skip->unread) return absl::ResourceExhaustedError(question.skip->why);
-  if (question.skip.has_value() && (question.shell || !stated)) return false;
+  if (question.skip.has_value() && (question.nothing || !stated)) return false;
   if (!stated && !settings.release.empty()) {
     const std::vector<std::string> known = ReleasesOf(request->target().framework());
     if (std::find(known.begin(), known.end(), settings.release) != known.end()) {

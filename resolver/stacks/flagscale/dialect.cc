@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/yaml.h"
 #include "resolver/plan/stack.h"
 #include "resolver/read/argparse.h"
 #include "resolver/read/hydra_value.h"
@@ -215,6 +216,17 @@ ParseResult ParseFlagScaleYaml(absl::string_view text, const Environment& env) {
   LayeredSettings settings(kSettings, env, &result);
   settings.AddText(text);
   return Read(settings, std::move(result));
+}
+
+std::string FlagScaleTask(absl::string_view text) {
+  const absl::StatusOr<YamlDocument> document = ParseYaml("experiment", text, YamlAliases::kExpanded);
+  const YamlNode* node = document.ok() ? &document->root : nullptr;
+  for (const absl::string_view key : {"experiment", "task", "type"}) {
+    if (node != nullptr) node = node->Find(key);
+  }
+  if (node == nullptr || node->kind != YamlNode::Kind::kScalar || node->text == "train") return "";
+  if (absl::StrContains(node->text, "${")) return "";
+  return absl::StrCat("not a training of Megatron's: experiment.task.type is ", Printable(node->text));
 }
 
 Launch RenderFlagScale(const RenderInput& input) {

@@ -15,6 +15,8 @@ ParseResult ParseFlagScale(absl::Span<const Argument> args, const Environment& e
 
 // The file of an experiment. That of its group is wanted by its path beside it: "train/7b.yaml".
 ParseResult ParseFlagScaleYaml(absl::string_view text, const Environment& env);
+// Why such a file is of no training: its task serves a model, or is another. Empty: it is of one.
+std::string FlagScaleTask(absl::string_view text);
 
 // A launch of run.py over an experiment of the caller's, with all that the plan says as overrides.
 Launch RenderFlagScale(const RenderInput& input);

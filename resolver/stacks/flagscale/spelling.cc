@@ -5,8 +5,9 @@
 namespace flightplan {
 namespace {
 
-constexpr InputFormat kFormats[] = {{.name = "flagscale-overrides", .arguments = ParseFlagScale},
-                                    {.name = "flagscale-yaml", .file = ParseFlagScaleYaml}};
+constexpr InputFormat kFormats[] = {
+    {.name = "flagscale-overrides", .arguments = ParseFlagScale},
+    {.name = "flagscale-yaml", .file = ParseFlagScaleYaml, .no_training = FlagScaleTask}};
 constexpr OutputDialect kDialects[] = {{"flagscale", RenderFlagScale}};
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "resolver/stacks/megatron_lm/yaml.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "resolver/base/work.h"
 #include "resolver/base/yaml.h"
 #include "resolver/read/yaml_knobs.h"
 #include "resolver/stacks/megatron_lm/functional_tests.h"
@@ -50,7 +53,36 @@ void ReadMap(const YamlNode& map, YamlKnobs* reader) {
   }
 }
 
+// Of text alone: a file with a slip in it is still the file that it was meant to be.
+struct KeyCounts {
+  int known = 0, others = 0;
+};
+KeyCounts CountKeys(absl::string_view text) {
+  KeyCounts counts;
+  bool inside = true;  // at the root, or in one of the groups
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    Work::Spend(1 + line.size());
+    const size_t colon = line.find(':');
+    const absl::string_view key = absl::StripAsciiWhitespace(line.substr(0, colon));
+    if (colon == absl::string_view::npos || key.empty() || key[0] == '#' || key[0] == '-') continue;
+    if (line[0] != ' ') {
+      const bool group = key == "language_model" || key == "model_parallel";
+      inside = group || !absl::StripAsciiWhitespace(line.substr(colon + 1)).empty();
+      if (group) ++counts.known;
+      if (group || !inside) continue;
+    }
+    if (inside) ++(FindKnob(key).has_value() ? counts.known : counts.others);
+  }
+  return counts;
+}
+
 }  // namespace
+
+bool HasArgumentsOfMegatronLm(absl::string_view text) {
+  if (IsFunctionalTest(text)) return true;
+  const KeyCounts counts = CountKeys(text);
+  return counts.known > 0 && counts.known >= counts.others;
+}
 
 ParseResult ParseMegatronLmYaml(absl::string_view text, const Environment& env) {
   YamlKnobs reader(env, kSource);

@@ -11,4 +11,8 @@ namespace flightplan {
 // `${NAME}` in a value is replaced by env.vars, as upstream does. A file that is no YAML map is one error.
 ParseResult ParseMegatronLmYaml(absl::string_view text, const Environment& env);
 
+// Whether a YAML file that no other stack knows may be such a file: at its root, or in its two groups, stand keys that
+// Megatron-LM reads, and not more of others.
+bool HasArgumentsOfMegatronLm(absl::string_view text);
+
 }  // namespace flightplan

@@ -9,12 +9,16 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "resolver/base/integers.h"
 #include "resolver/base/saturating.h"
+#include "resolver/base/work.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/stacks/layered_settings.h"
 #include "resolver/stacks/nemo_rl/checks.h"
@@ -309,6 +313,47 @@ ParseResult ParseNemoRlYaml(absl::string_view text, const Environment& env) {
   settings.AddText(text);
   Reader(settings, &result).Read();
   return result;
+}
+
+bool IsNemoRlChild(absl::string_view text) {
+  constexpr absl::string_view kSections[] = {"async_rl",
+                                             "checkpointing",
+                                             "cluster",
+                                             "data",
+                                             "data_plane",
+                                             "distillation",
+                                             "dpo",
+                                             "env",
+                                             "grpo",
+                                             "logger",
+                                             "loss_fn",
+                                             "metadata",
+                                             "policy",
+                                             "ppo",
+                                             "reward_penalties",
+                                             "rm",
+                                             "sft",
+                                             "teacher",
+                                             "teachers",
+                                             "value",
+                                             "value_loss_fn",
+                                             "on_policy_distillation"};
+  bool child = false, sections = false, in_defaults = false;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    Work::Spend(1 + line.size());
+    line = line.substr(0, line.find(" #"));
+    const absl::string_view words = absl::StripAsciiWhitespace(line);
+    if (words.empty() || words[0] == '#' || words == "---") continue;
+    const absl::string_view key = line.substr(0, line.find(':'));
+    if (line[0] != ' ' && line[0] != '-') {
+      in_defaults = key == "defaults";
+      if (!in_defaults && !absl::c_linear_search(kSections, key)) return false;
+      sections = sections || !in_defaults;
+    }
+    const absl::string_view name = absl::StripSuffix(absl::StripSuffix(words, "\""), "'");
+    child = child || (in_defaults && absl::EndsWith(name, ".yaml"));
+  }
+  return child && sections;
 }
 
 }  // namespace flightplan

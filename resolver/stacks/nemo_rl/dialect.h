@@ -21,6 +21,10 @@ ParseResult ParseNemoRl(absl::Span<const Argument> args, const Environment& env)
 // One of its YAML files. Paths of its defaults are wanted as it writes them.
 ParseResult ParseNemoRlYaml(absl::string_view text, const Environment& env);
 
+// Whether a file's `defaults` name another YAML file, and its other sections are NeMo-RL's: what it does not say, that
+// file says.
+bool IsNemoRlChild(absl::string_view text);
+
 // A launch of run_grpo.py over its example for Megatron.
 Launch RenderNemoRl(const RenderInput& input);
 

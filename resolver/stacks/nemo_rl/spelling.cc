@@ -5,8 +5,9 @@
 namespace flightplan {
 namespace {
 
-constexpr InputFormat kFormats[] = {{.name = "nemo-rl-overrides", .arguments = ParseNemoRl},
-                                    {.name = "nemo-rl-yaml", .file = ParseNemoRlYaml, .place = NemoRlPlace}};
+constexpr InputFormat kFormats[] = {
+    {.name = "nemo-rl-overrides", .arguments = ParseNemoRl},
+    {.name = "nemo-rl-yaml", .file = ParseNemoRlYaml, .keys = IsNemoRlChild, .place = NemoRlPlace}};
 constexpr OutputDialect kDialects[] = {{"nemo-rl", RenderNemoRl}};
 
 }  // namespace
