@@ -159,6 +159,10 @@ TEST(InputForms, WordsThatCannotBeReadLeaveALaunchJudgedInPart) {
   };
   EXPECT_EQ(completeness("$(cat args.txt)"), v1::COMPLETENESS_PARTIAL);
   EXPECT_EQ(completeness("--bf16"), v1::COMPLETENESS_FULL);
+  // Of the script's own arguments there are none, unless somebody gives some.
+  for (const char* arguments : {"$@", "\"$@\"", "${@:2}", "--bf16 $*"}) {
+    EXPECT_EQ(completeness(arguments), v1::COMPLETENESS_FULL) << arguments;
+  }
 }
 
 // Half a configuration would be judged as another one.

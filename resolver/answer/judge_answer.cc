@@ -83,9 +83,9 @@ void PutConverted(int field, const std::vector<ConvertedKnob>& knobs, WireWriter
 
 v1::Completeness CompletenessOf(const JudgedConfig& judged) {
   if (judged.reading.no_launch) return v1::COMPLETENESS_NONE;
-  // Words that cannot be read here may hold any flags; those of the caller's own ("$@") are usually none.
+  // Words that cannot be read here may hold any flags.
   const Knowledge& knowledge = judged.reading.knowledge;
-  const bool hidden_words = absl::EndsWith(knowledge.elsewhere, "which cannot be read here") && !knowledge.in_arguments;
+  const bool hidden_words = absl::EndsWith(knowledge.elsewhere, "which cannot be read here");
   const bool part = judged.set_aside.errors || judged.reading.launches_left || hidden_words;
   return part ? v1::COMPLETENESS_PARTIAL : v1::COMPLETENESS_FULL;
 }

@@ -49,7 +49,6 @@ JudgedConfig Judge(ReadConfig read, View view) {
   KeepWhatIsShown(env, reading.knowledge, &judged.run.findings, &aside);
   judged.set_aside = std::move(aside);
   const Knowledge& knowledge = reading.knowledge;
-  // Arguments of the script are none unless somebody gives some; what they might mend is not said to be wrong.
   const FitVerdict fit = weighed.standing.fit;
   // Too much, but only with samples of full length, or on the GPUs that the script has by default: a run may have
   // others, so nothing says that it will not fit, and nothing that it will run.
@@ -57,7 +56,7 @@ JudgedConfig Judge(ReadConfig read, View view) {
     return finding.severity == Severity::kError && absl::StartsWith(finding.rule_id, "fit.");
   };
   const std::vector<Finding>& found = judged.run.findings;
-  if (fit == FitVerdict::kDoesNotFit && !knowledge.in_arguments && weighed.not_judged.empty() &&
+  if (fit == FitVerdict::kDoesNotFit && weighed.not_judged.empty() &&
       std::none_of(found.begin(), found.end(), refuses)) {
     weighed.standing.fit = FitVerdict::kUnknown;
     if (weighed.estimate.has_value()) weighed.estimate->fit = FitVerdict::kUnknown;
@@ -65,9 +64,7 @@ JudgedConfig Judge(ReadConfig read, View view) {
                              ? "memory: counted on the GPUs that stand in the script, which may not be all"
                              : "memory: counted for samples of full length; shorter ones take less";
   }
-  const bool as_it_is = knowledge.in_arguments && (fit == FitVerdict::kFits || fit == FitVerdict::kMarginal);
-  if (as_it_is) weighed.not_judged = "memory: without what arguments of the script may change";
-  if (knowledge.elsewhere.empty() || knowledge.base_known || as_it_is) {
+  if (knowledge.elsewhere.empty() || knowledge.base_known) {
     judged.estimate = std::move(weighed.estimate);
     std::move(by_evidence.begin(), by_evidence.end(), std::back_inserter(judged.run.findings));
     judged.memory = std::move(weighed.standing);

@@ -101,9 +101,7 @@ bool ReadUnknownWords(Target stack, absl::Span<const Argument> args, Knowledge* 
       if (!IsCheckpointPath(row->knob)) knowledge->hidden.insert(row->knob);
     } else if (!IsFlag(flag) || row != nullptr || words) {
       any_flags = true;
-      const bool first = knowledge->elsewhere.empty(), arguments = args[i].text == "$@" || args[i].text == "$*";
-      knowledge->in_arguments = arguments && (first || knowledge->in_arguments);
-      if (!first) continue;
+      if (!knowledge->elsewhere.empty()) continue;
       knowledge->elsewhere = absl::StrCat("in ", Printable(args[i].text), ", which cannot be read here");
       knowledge->layout_elsewhere = true;
     }
@@ -220,6 +218,21 @@ bool MayHoldVariables(absl::string_view sourced) {
   return name != "activate" && name != "conda.sh";
 }
 
+void DropAllArguments(std::vector<Argument>* args) {
+  const auto all = [](absl::string_view word) {
+    return word == "$@" || word == "$*" || absl::StartsWith(word, "${@") || absl::StartsWith(word, "${*");
+  };
+  std::vector<Argument> kept;
+  kept.reserve(args->size());
+  for (Argument& arg : *args) {
+    const internal::FlagRow* const flag = kept.empty() ? nullptr : FlagNamed(kept.back().text);
+    if (arg.unknown && all(arg.text) && (flag == nullptr || !TakesValues(flag->form))) continue;
+    arg.at.index = static_cast<int>(kept.size());
+    kept.push_back(std::move(arg));
+  }
+  *args = std::move(kept);
+}
+
 Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult& parsed) {
   const Stack& stack = StackOf(target);
   const absl::string_view script = words.script;
@@ -288,7 +301,6 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
     knowledge.own_parser = false;
     knowledge.derivative = std::string(derivative);
     if (knowledge.elsewhere.empty()) knowledge.elsewhere = absl::StrCat("in ", derivative);
-    knowledge.in_arguments = false;
   }
   // A slip or two is one; more are another program's.
   const bool may_be_anothers = !script.empty() && stack.command_line && derivative.empty();

@@ -32,7 +32,6 @@ class KnobSet {
 struct Knowledge {
   std::string elsewhere;          // where values stand that are not written here; empty: nowhere, unset is the default
   bool layout_elsewhere = false;  // the parallel sizes may stand there too
-  bool in_arguments = false;      // what stands elsewhere are arguments of the script, which may have none
   bool own_parser = true;         // it is read by the stack's own parser, which takes no flags but the stack's
   bool clear = true;              // every word of the launch can be read
   bool surroundings = true;       // the question states the software and the variables of the process, too
@@ -63,6 +62,8 @@ struct LaunchWords {
 // Of a file that a script sources, by its name: what puts a Python environment in front of the path sets nothing that
 // is judged.
 bool MayHoldVariables(absl::string_view sourced);
+// All arguments of the script ("$@") are none, unless somebody gives some; where a flag asks for a value they stay.
+void DropAllArguments(std::vector<Argument>* args);
 Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult& parsed);
 
 enum class Standing {

@@ -130,6 +130,7 @@ void ReadScript(const ScriptQuestion& script, ReadConfig* read) {
             ? "the launch: no command in this script runs a Python file"
             : absl::StrCat("the launch: ", Printable(launch.unread_module), " is a program whose words are not read"));
   }
+  DropAllArguments(&launch.args);
   const InputFormat& format = RecogniseArguments(launch.args, launch.script, env->target);
   ReadArguments(std::move(launch.args), launch.script, false, format, *env, reading);
   // A driver starts as many ranks as its words say, on a part of the job or on all of it.

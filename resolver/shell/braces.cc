@@ -92,7 +92,7 @@ void ShellScanner::Braces::Expand() {
   const Reason reason = Follow();
   if (reason == kFollowed) return;
   const TracedText raw = scanner_.UnknownText(start_, false);
-  state_.NotJudged(offset_, raw.text, std::string(reason));
+  state_.NotJudged(offset_, raw.text, std::string(IsAll(name_) && unset_ ? kNoArguments : reason));
   fields_.Joined(raw);
 }
 

@@ -206,7 +206,10 @@ ShellWords ShellScanner::ValueOf(const std::string& name, bool all_items, size_t
   }
   const bool unset = IsShellNameStart(name[0]);
   ShellWord word{UnknownText(start, unset), offset};
-  const absl::string_view why = !unset ? kArgumentsUnknown : state_.LeftOutside(name) ? kNotExported : kNotSet;
+  const absl::string_view why = name == "@" || name == "*" ? kNoArguments
+                                : !unset                   ? kArgumentsUnknown
+                                : state_.LeftOutside(name) ? kNotExported
+                                                           : kNotSet;
   state_.NotJudged(offset, word.value.text, std::string(why));
   return {std::move(word)};
 }

@@ -6,6 +6,8 @@
 namespace flightplan {
 
 inline constexpr absl::string_view kArgumentsUnknown = "the script's own arguments are not known";
+inline constexpr absl::string_view kNoArguments =
+    "the script's own arguments are not known: the launch is judged as it runs without any";
 inline constexpr absl::string_view kOutputUnknown = "a command's output is not known without running it";
 inline constexpr absl::string_view kNotSet =
     "the variable is set neither in the script nor in the environment; --env NAME=VALUE says what it will be";

@@ -117,7 +117,7 @@ class StackRoot(unittest.TestCase):
                 self.assertEqual(self.judge_script(script + words, code=1).get(rule), "SEVERITY_ERROR")
         # Another checkout's file may have the key, and what may hold any flags may take one away.
         self.assertEqual(self.judge_script(script + "num_layerz=4", code=0).get("lf.hydra-override"), "SEVERITY_WARNING")
-        self.assertNotIn("SEVERITY_ERROR", self.judge_script(script + "--mock-data $@", code=0).values())
+        self.assertNotIn("SEVERITY_ERROR", self.judge_script(script + "--mock-data $(cat words)", code=0).values())
 
     def test_the_callers_own_file_is_known_in_a_script(self):
         script = WORDS.format("configs/models/custom/mine.yaml") + " --tokenizer-type NullTokenizer --mock-data "

@@ -65,7 +65,7 @@ class StacksMemory(StackLaunches):
     def test_arguments_that_a_script_may_be_given_keep_no_forecast(self):
         answer = self.judge(VERL)
         self.assertEqual(answer["memory"]["fit"], "FIT_VERDICT_FITS")
-        self.assertTrue(any("arguments of the script" in what for what in answer["not_judged"]), answer["not_judged"])
+        self.assertTrue(any("runs without any" in finding["needs"] for finding in answer["findings"]), answer["findings"])
         whole = self.judge(VERL.replace(" $@", ""))
         self.assertEqual(answer["estimate"]["stages"], whole["estimate"]["stages"])
         large = VERL.replace("max_response_length=3072", "max_response_length=130000")
