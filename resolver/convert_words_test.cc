@@ -134,6 +134,45 @@ TEST(ConvertWords, AnotherReleaseOfTheStackTakesThemAsTheyAre) {
   EXPECT_EQ(answer.dropped_size(), 0) << answer.ShortDebugString();
 }
 
+// Megatron-LM passes over the number of groups unless it is told to use them.
+TEST(ConvertWords, GroupsThatTheSourcePassesOverAreNotWritten) {
+  constexpr absl::string_view kMore = "--mock-data --tokenizer-type NullTokenizer --num-query-groups 8 ";
+  for (const char* target : {"megatron-lm", "megatron-bridge"}) {
+    const v1::ConvertConfigResponse answer = ScriptTo(target, kMore);
+    EXPECT_FALSE(absl::StrContains(answer.launch().text(), "query")) << answer.launch().text();
+    EXPECT_TRUE(
+        absl::StrContains(ScriptTo(target, absl::StrCat(kMore, "--group-query-attention")).launch().text(),
+                          target == std::string("megatron-lm") ? "--num-query-groups 8" : "num_query_groups=8"));
+  }
+}
+
+// What other programs set themselves, or have under a name of their own.
+TEST(ConvertWords, ALaunchOfMegatronLmSaysWhatItsSourceDoes) {
+  v1::ValidateConfigRequest source =
+      WordsOf("megatron-bridge",
+              "model.num_layers=4 model.hidden_size=1024 model.num_attention_heads=16 model.seq_length=1024 "
+              "model.vocab_size=32000 model.tensor_model_parallel_size=2 model.bf16=true ddp.grad_reduce_in_fp32=false "
+              "train.micro_batch_size=1 train.global_batch_size=8 train.train_iters=10");
+  source.mutable_hardware()->set_gpu("h100-sxm");
+  source.mutable_hardware()->set_gpu_count(8);
+  const v1::ConvertConfigResponse bridge = Converted(source, "megatron-lm");
+  EXPECT_TRUE(absl::StrContains(bridge.launch().text(), "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"));
+  EXPECT_TRUE(Writes(bridge, "--grad-reduce-in-bf16")) << bridge.launch().text();
+  const v1::ConvertConfigResponse slime =
+      Converted(FileOf("slime", "run.sh",
+                       absl::StrCat("python3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 ", kModel,
+                                    " --use-wandb --wandb-project p --wandb-group g\n")),
+                "megatron-lm");
+  EXPECT_TRUE(absl::StrContains(slime.launch().text(), "--wandb-exp-name g")) << slime.launch().text();
+  const v1::ConvertConfigResponse loongforge =
+      Converted(FileOf("loongforge", "run.sh",
+                       absl::StrCat("torchrun --nproc-per-node 8 loongforge/train.py ", kModel,
+                                    " --tokenizer-type HFTokenizer --hf-tokenizer-path $TOKENIZER\n")),
+                "megatron-lm");
+  EXPECT_TRUE(absl::StrContains(loongforge.launch().text(), "--tokenizer-model \"${TOKENIZER:?"))
+      << loongforge.launch().text();
+}
+
 TEST(ConvertWords, KeepsTheLinesOfTheJob) {
   const absl::string_view job = "#!/bin/bash\n#SBATCH --nodes=1\n# a remark\n#SBATCH --account=me\n";
   const absl::string_view words = "--mock-data --tokenizer-type NullTokenizer --eval-interval 5 --eval-iters 1";

@@ -205,6 +205,10 @@ void UseCommandLineNames(Config* config) {
   SetFrom(config, K::bias_activation_fusion, K::bias_swiglu_fusion, config->Get(K::bias_activation_fusion));
   SetFrom(config, K::bias_activation_fusion, K::bias_gelu_fusion, config->Get(K::bias_activation_fusion));
   SetFrom(config, kGradReduce.canonical, kGradReduce.target, config->Get(kGradReduce.canonical));
+  // Of bf16 training a command line sums in fp32 unless it is told.
+  if (config->Get(K::bf16).truthy() && config->Get(kGradReduce.canonical) == Value(false)) {
+    SetFrom(config, kGradReduce.canonical, K::grad_reduce_in_bf16, Value(true));
+  }
   SetFrom(config, K::params_dtype, K::bf16, config->Get(K::params_dtype).text() == "bf16");
   SetFrom(config, K::params_dtype, K::fp16, config->Get(K::params_dtype).text() == "fp16");
 }

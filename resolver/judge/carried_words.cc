@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -25,6 +26,29 @@ std::string Asked(const std::string& text) {
   if (!absl::ConsumePrefix(&name, "$")) return text;
   if (absl::ConsumePrefix(&name, "{")) absl::ConsumeSuffix(&name, "}");
   return IsVariableName(name) ? absl::StrCat("${", name, ":?as in the script that was converted}") : text;
+}
+
+// Flags that are no knobs, and what the same is called elsewhere.
+struct OtherName {
+  absl::string_view flag, there;
+};
+constexpr OtherName kOtherNames[] = {
+    {"--hf-tokenizer-path", "--tokenizer-model"},  // LoongForge's
+    {"--wandb-group", "--wandb-exp-name"},         // slime's, which names the run by it
+};
+
+// Where the launch has no word of its own for it.
+bool CarryByOtherName(absl::string_view flag, absl::Span<const Argument> values, const FlagTable& there,
+                      Launch* launch) {
+  for (const OtherName& row : kOtherNames) {
+    if (row.flag != flag || values.size() != 1 || there.Find(row.there) == nullptr) continue;
+    if (absl::c_linear_search(launch->argv, row.there)) continue;
+    Answered(row.there, launch);
+    AppendWord(std::string(row.there), /*for_shell=*/false, launch);
+    AppendWord(values[0].unknown ? Asked(values[0].text) : values[0].text, values[0].unknown, launch);
+    return true;
+  }
+  return false;
 }
 
 // Of a container the other overrides are knobs, or findings.
@@ -75,6 +99,8 @@ std::vector<ConvertedKnob> CarryOtherFlags(const Reading& reading, const Environ
       for (const std::string& word : there_too.words) AppendWord(word, /*for_shell=*/true, launch);
       if (!there_too.words.empty()) continue;
     }
+    const auto values = absl::MakeConstSpan(reading.args).subspan(i + 1, end - i - 1);
+    if (StackOf(to).command_line && CarryByOtherName(flag, values, there, launch)) continue;
     std::string name = spec != nullptr && spec->knob.has_value() ? std::string(Name(*spec->knob)) : flag;
     dropped.push_back({std::move(name), std::nullopt, flag, "",
                        unknown

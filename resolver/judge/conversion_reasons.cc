@@ -7,6 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "resolver/catalog/spellings.h"
+#include "resolver/engine/engine.h"
+#include "resolver/judge/same_meaning.h"
+#include "resolver/plan/finding.h"
 #include "resolver/plan/stack.h"
 
 namespace flightplan {
@@ -27,6 +30,21 @@ bool IsReadThereAlone(Knob knob, const Environment& from, const Environment& to)
 
 bool IsAskedBeforeDerived(Knob knob, const Environment& to) {
   return knob == Knob::virtual_pipeline_model_parallel_size && StackOf(to).container;
+}
+
+bool IsUnread(Knob knob, const Config& written, const Config& runs) {
+  return knob == Knob::num_query_groups && !SameValue(written.Get(knob), runs.Get(knob));
+}
+
+void ExportWhatSourceSets(const Config& written, const Environment& from, Environment* to) {
+  if (RunsMegatronLm(StackOf(from)) || !RunsMegatronLm(StackOf(*to))) return;
+  const RunResult run = Run(written, *to);
+  for (const Finding& finding : run.findings) {
+    if (finding.severity != Severity::kError || finding.fixes.size() != 1) continue;
+    for (const Assignment& fix : finding.fixes.front()) {
+      if (!fix.env_var.empty()) to->vars.emplace(fix.env_var, fix.value.ToText());
+    }
+  }
 }
 
 bool IsOfProcess(Knob knob) { return knob == Knob::local_rank; }

@@ -21,6 +21,13 @@ bool IsReadThereAlone(Knob knob, const Environment& from, const Environment& to)
 // A container asks for the virtual stages before it reads the layout that says them.
 bool IsAskedBeforeDerived(Knob knob, const Environment& to);
 
+// Of a word that the stack itself gives another value before anything reads it: the groups of a launch without
+// --group-query-attention. `written`, `runs`: the source's configuration as written and as it runs.
+bool IsUnread(Knob knob, const Config& written, const Config& runs);
+
+// Variables that `to` asks a launch of `written` for, where `from` is a stack whose own program sets what it needs.
+void ExportWhatSourceSets(const Config& written, const Environment& from, Environment* to);
+
 // The launcher tells each process.
 bool IsOfProcess(Knob knob);
 

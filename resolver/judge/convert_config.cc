@@ -56,7 +56,7 @@ class Conversion {
     const Config runs_here = Run(from_.config, from_.env).config;
     for (const ParsedKnob& parsed : written) {
       const Knob source = parsed.knob;
-      if (!seen_.insert(source).second || CarryRecipe(source)) continue;
+      if (!seen_.insert(source).second || CarryRecipe(source) || IsUnread(source, from_.config, runs_here)) continue;
       // Of a recipe's own value, which a word of the launch may overrule, what is left.
       const bool said = from_.config.origin(source) == Origin::kCaller;
       const Value& value = (said ? from_.config : runs_here).Get(source);
@@ -94,8 +94,7 @@ class Conversion {
     const Config target_defaults = to_.config;
     const RunResult here = Run(from_.config, from_.env);
     const RunResult there = Run(WriteForTarget(to_.config, to_.env), to_.env);
-    const Config& runs_here = here.config;
-    const Config& runs_there = there.config;
+    const Config &runs_here = here.config, &runs_there = there.config;
     const Knob experts = Knob::num_moe_experts;
     const bool open = known_.hidden.contains(experts) || LeftOpen(experts, from_.env, from_.config, known_);
     for (int i = 0; i < kKnobCount; ++i) {
@@ -170,6 +169,7 @@ class Conversion {
   void Render() {
     const Config wanted = to_.config;
     to_.config = WriteForTarget(wanted, to_.env);
+    ExportWhatSourceSets(to_.config, from_.env, &to_.env);
     out_.launch = Rendered(to_.config);
     if (ModelLeftOpen(from_.env, from_.config, known_)) AskForSizes(to_.env, to_.config, &out_.launch);
     const Launch& launch = out_.launch;
