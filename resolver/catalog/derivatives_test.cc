@@ -19,6 +19,8 @@ TEST(DerivativeOf, IsToldByAFlagOfItsOwn) {
   EXPECT_EQ(Of("--num-layers 24"), "");
   EXPECT_EQ(Of("--num-layers 24 --actor-num-nodes=2"), "slime");
   EXPECT_EQ(Of("actor-num-nodes"), "");
+  // Words of launchers, and those that many a program has.
+  EXPECT_EQ(Of("--nnodes 2 --node-rank 0 --hf-dir /m --task-data-path /d --prompt-type x"), "");
 }
 
 TEST(DerivativeOf, IsAForkWhereAFlagOfTheForkIsThereToo) {
