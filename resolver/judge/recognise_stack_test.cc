@@ -29,6 +29,17 @@ TEST(RecogniseStack, OneOverrideMakesNoContainerOfACommandLine) {
   EXPECT_EQ(Recognised("pretrain_gpt.py", "model.num_layers=4"), Target::kMegatronBridge);
 }
 
+// Recipes over verl's trainer are modules of any package.
+TEST(RecogniseStack, AModuleWithKeysOfVerlsActorIsVerls) {
+  const auto name = [](absl::string_view script, absl::string_view words) {
+    const std::optional<Target> stack = Recognised(script, words);
+    return stack.has_value() ? StackOf(*stack).name : "";
+  };
+  constexpr absl::string_view kKey = "recipe.dapo.main_dapo actor_rollout_ref.actor.megatron.param_offload=True";
+  EXPECT_EQ(name("-m recipe.dapo.main_dapo", kKey), "verl");
+  EXPECT_EQ(name("-m recipe.dapo.main_dapo", "recipe.dapo.main_dapo trainer.nnodes=2"), "");
+}
+
 // A fork's launch may have slime's words alone: what resolve writes says whose it is.
 TEST(RecogniseStack, AForkIsNamedByAComment) {
   const auto named = [](absl::string_view script, absl::string_view text) {

@@ -11,6 +11,17 @@
 
 namespace flightplan {
 
+namespace {
+
+// "trainer.nnodes=2", of Hydra.
+bool IsOverride(const ShellWord& word) {
+  const absl::string_view text = word.value.text;
+  const absl::string_view key = text.substr(0, text.find('='));
+  return key.size() < text.size() && absl::StrContains(key, '.') && key.find_first_of("-/ ") == absl::string_view::npos;
+}
+
+}  // namespace
+
 bool IsSrun(const ShellWord& word) { return FileName(word.value.text) == "srun"; }
 
 bool CouldBeSetting(const ShellWord& word) {
@@ -22,6 +33,13 @@ bool OnlyNames(absl::string_view program) {
       "cat", "cd",    "chmod", "cp", "diff",  "find", "git",  "grep", "head", "ln",    "ls", "mkdir",
       "mv",  "pgrep", "pkill", "rm", "rsync", "sed",  "tail", "tar",  "tee",  "touch", "wc"};
   return kPrograms->count(program) > 0;
+}
+
+bool IsModuleOfVerl(WordSpan words, size_t i) {
+  if (words[i - 1].value.text != "-m" || absl::StartsWith(words[i].value.text, "torch.")) return false;
+  return std::any_of(words.begin() + i, words.end(), [](const ShellWord& word) {
+    return absl::StrContains(word.value.text, "actor_rollout_ref.actor.megatron.");
+  });
 }
 
 bool LooksLikeTraining(WordSpan words) {
@@ -56,7 +74,8 @@ std::string TrainingModuleOf(WordSpan words) {
   for (auto word = python; word != words.end(); ++word) {
     if (word->value.text != "-m" || std::next(word) == words.end()) continue;
     const std::string& module = std::next(word)->value.text;
-    const bool training = absl::StrContains(module, "train") || LooksLikeTraining(words);
+    const bool training =
+        absl::StrContains(module, "train") || LooksLikeTraining(words) || std::any_of(word, words.end(), IsOverride);
     if (!absl::StartsWith(module, "torch.") && training) return absl::StrCat("-m ", module);
   }
   return "";

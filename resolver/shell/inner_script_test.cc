@@ -87,6 +87,12 @@ TEST(InnerScript, ATrainingThatNoStackIsKnownToStartIsNamed) {
   EXPECT_EQ(ReadShellLaunch("torchrun -m verl.trainer.sft_trainer engine=megatron\n", {}).unread_module,
             "-m verl.trainer.sft_trainer");
   EXPECT_EQ(ReadShellLaunch("python -m pip install x\n", {}).unread_module, "");
+  EXPECT_EQ(ReadShellLaunch("ray job submit -- python3 -m recipe.x.main trainer.nnodes=2\n", {}).unread_module,
+            "-m recipe.x.main");
+  const ShellLaunch recipe = ReadShellLaunch(
+      "ray job submit --no-wait -- python3 -m recipe.x.main actor_rollout_ref.actor.megatron.param_offload=True\n", {});
+  EXPECT_EQ(recipe.script, "-m recipe.x.main");
+  EXPECT_EQ(recipe.args.size(), 2U);
 }
 
 TEST(InnerScript, WordsOfTheCommandOverruleTheLinesOfItsScript) {

@@ -32,8 +32,12 @@ constexpr absl::string_view kCommands[] = {
     "-m verl.trainer.main_ppo", "-m verl.experimental.one_step_off_policy.main_ppo",
     "-m verl.experimental.fully_async_policy.fully_async_main", "-m verl.experimental.transfer_queue.main_ppo"};
 
-// Its other trainings run without Megatron.
+// Its other trainings run without Megatron. Modules of other packages that have its keys run over its trainer.
 bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
+  const bool keys = std::any_of(args.begin(), args.end(), [](const Argument& arg) {
+    return absl::StrContains(arg.text, "actor_rollout_ref.actor.megatron.");
+  });
+  if (keys && absl::StartsWith(script, "-m ")) return true;
   if (std::find(std::begin(kCommands), std::end(kCommands), script) == std::end(kCommands)) return false;
   return std::any_of(args.begin(), args.end(), [](const Argument& arg) {
     return absl::StrContains(arg.text, "actor.megatron.") || absl::StrContains(arg.text, "ppo_megatron") ||
