@@ -16,6 +16,7 @@ using Kind = YamlNode::Kind;
 
 // Of the files that have a second command line for a resumed run, the first is the launch.
 constexpr absl::string_view kArguments = "MODEL_ARGS", kVariables = "ENV_VARS";
+constexpr absl::string_view kType = "TEST_TYPE";  // that each of upstream's own says
 
 // A file's map merges another one by "<<"; what it says itself holds.
 template <class Visitor>
@@ -32,7 +33,7 @@ bool IsFlag(absl::string_view text) { return absl::StartsWith(text, "--"); }
 
 class Words {
  public:
-  explicit Words(const EnvVars& vars) : vars_(vars) {}
+  Words(const EnvVars& vars, bool of_upstream) : vars_(vars), of_upstream_(of_upstream) {}
 
   void AddEntry(const std::string& flag, const YamlNode& node);
   std::vector<Argument> Take() { return std::move(words_); }
@@ -42,6 +43,7 @@ class Words {
   void AddValue(const YamlNode& node);
 
   const EnvVars& vars_;
+  const bool of_upstream_;
   std::vector<Argument> words_;
 };
 
@@ -77,9 +79,11 @@ void Words::AddValue(const YamlNode& node) {
   for (const absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) Add(word, node.line, node.column);
 }
 
-// A flag without a value is left out; `true` is a switch.
+// A flag without a value is left out; `true` is a switch. `false` is one that is off to the scripts of other
+// repositories (sbatch_benchmarking.sh of Megatron-MoE-ModelZoo), and a word to upstream's own.
 void Words::AddEntry(const std::string& flag, const YamlNode& node) {
   if (node.kind == Kind::kMap || (node.kind == Kind::kScalar && node.text.empty())) return;
+  if (!of_upstream_ && node.kind == Kind::kScalar && node.text == "false") return;
   Add(flag, node.key_line, node.key_column);
   if (node.kind == Kind::kNull) return Add("null", node.line, node.column);
   if (node.kind == Kind::kScalar && node.text == "true") return;
@@ -104,7 +108,7 @@ ParseResult ParseFunctionalTest(const YamlNode& root, const Environment& env) {
   }
   EnvVars known = own;
   for (const auto& [name, value] : env.vars) known.insert_or_assign(name, value);
-  Words words(known);
+  Words words(known, root.Find(kType) != nullptr);
   bool flags = false;
   // What serves a model is no launch of training.
   const YamlNode* const mode = root.Find("MODE");

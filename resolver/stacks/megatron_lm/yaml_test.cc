@@ -77,6 +77,13 @@ TEST_TYPE: regular
   EXPECT_EQ(result.findings[1].at.line, 13);
 }
 
+// A repository with such files of its own leaves out what is false.
+TEST(MegatronLmYaml, FalseIsAWordOfUpstreamsOwnTestsAlone) {
+  constexpr absl::string_view kText = "MODEL_ARGS:\n  --num-layers: 12\n  --moe-permute-fusion: false\n";
+  EXPECT_EQ(ParseMegatronLmYaml(kText, {}).findings.size(), 0u);
+  EXPECT_EQ(ParseMegatronLmYaml(absl::StrCat("TEST_TYPE: regular\n", kText), {}).findings.size(), 1u);
+}
+
 TEST(MegatronLmYaml, LeavesTheSettingsOfOtherPrograms) {
   for (const char* arguments : {"", "  trainer.devices: 8\n  data.seq_length: 512\n",
                                 "  --transformer-impl: inference_optimized\nMODE: inference\n"}) {
