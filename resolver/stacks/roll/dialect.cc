@@ -117,7 +117,7 @@ class Reader {
   }
 
   // None is an argument that is not given.
-  void Take(K knob, const std::string& path) {
+  void Take(K knob, const std::string& path, bool splits = true) {
     const std::optional<LayeredSettings::Found> found = s_.Find(path);
     if (!found.has_value()) return;
     if (!found->value.has_value()) return knobs_.Lose(knob);
@@ -125,7 +125,7 @@ class Reader {
       if (knob == K::mtp_num_layers) keeps_mtp_ = true;
       return;
     }
-    const bool list = IsList(Row(knob).type) && found->value->is_text();
+    const bool list = splits && IsList(Row(knob).type) && found->value->is_text();
     knobs_.Take(knob, list ? Listed(*found->value) : *found->value, found->at);
   }
 
@@ -141,12 +141,13 @@ class Reader {
     Take(K::clip_grad, "max_grad_norm");
   }
 
-  // Fields of the model's configuration by their names (model_config.py:138).
+  // Fields of the model's configuration by their names, as they are written (model_config.py:138).
   void TakeAdditional() {
     const std::string path = At("strategy_args.strategy_config.additional_configs"), prefix = absl::StrCat(path, ".");
     const auto take = [&](absl::string_view field) {
       const std::optional<K> knob = FindKnob(field);
-      if (knob.has_value() && Row(*knob).section == Section::kModel) Take(*knob, absl::StrCat(prefix, field));
+      if (knob.has_value() && Row(*knob).section == Section::kModel)
+        Take(*knob, absl::StrCat(prefix, field), /*splits=*/false);
     };
     if (const YamlNode* map = s_.Map(path); map != nullptr) {
       for (const auto& [field, node] : map->keys) take(field);

@@ -90,6 +90,13 @@ TEST(ParseRoll, ReadsTheRoleThatTrains) {
   EXPECT_EQ(Final(read, K::overlap_p2p_comm), Value(true));
 }
 
+// Fields of the model's configuration go there as they are.
+TEST(ParseRoll, AFieldOfTheModelIsNotSplit) {
+  const ParseResult read =
+      With("        moe_permute_fusion: true\n", "        moe_router_load_balancing_type: aux_loss\n");
+  EXPECT_EQ(Final(read, K::moe_router_load_balancing_type), Value("aux_loss"));
+}
+
 TEST(ParseRoll, AModelsOwnPredictionIsDroppedUnlessTheLaunchSaysSo) {
   EXPECT_EQ(Final(Read(kPipeline), K::mtp_num_layers), std::optional<Value>(Value()));
   const auto said = [](absl::string_view value) {
