@@ -280,6 +280,8 @@ absl::Status Resolver::ConvertConfig(const v1::ConvertConfigRequest& request,
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(ConvertQuestion question, NormalizeConvert(request, *catalog_));
   question.source.profiles = known_profiles_.get();
+  // Of several launches the one that a verdict on the script is of. What is wrong with the text Convert says.
+  if (const auto judged = JudgeLaunches(question.source); judged.ok()) question.source.launch = judged->launch;
   FLIGHTPLAN_ASSIGN_OR_RETURN(const ConvertedConfig converted, Convert(question));
   return ReadAnswerTo(request, AnswerOf(converted), response);
 }

@@ -153,6 +153,24 @@ TEST(SeveralLaunches, ARepairGoesThroughAllOfThem) {
   EXPECT_FALSE(absl::StrContains(repair.text(), "parallel-size 3"));
 }
 
+// What is converted is what the verdict is of, and the answer says which it is.
+TEST(SeveralLaunches, TheOneThatIsJudgedIsConverted) {
+  const std::string good = Launch("--lr 1e-4"), bad = Launch("--lr 2e-4 --tensor-model-parallel-size 3");
+  for (const std::string& script : {good + bad, bad + good}) {
+    v1::ConvertConfigRequest request;
+    *request.mutable_source() = Asked(script);
+    request.mutable_target()->set_framework("megatron-bridge");
+    v1::ConvertConfigResponse answer;
+    ASSERT_TRUE(testing::TestResolver().ConvertConfig(request, &answer).ok());
+    EXPECT_TRUE(absl::StrContains(answer.launch().text(), "tensor_model_parallel_size=3")) << answer.launch().text();
+    const v1::Finding* const others = FindFinding(answer.source_findings(), kOthers);
+    ASSERT_NE(others, nullptr);
+    EXPECT_TRUE(
+        absl::StartsWith(others->needs(), absl::StrCat("one launch: the one on line ", script == bad + good ? 2 : 3)))
+        << others->needs();
+  }
+}
+
 // A sweep's own list is repaired where the value stands, but not so that two rounds run the same.
 TEST(SeveralLaunches, ARoundOfASweepIsRepairedInItsList) {
   const auto repaired = [](const std::string& before, const std::string& items) {

@@ -4,6 +4,7 @@
 #include "clients/cli/findings.h"
 #include "clients/cli/labelled_lines.h"
 #include "clients/cli/table.h"
+#include "resolver/judge/read_config.h"
 
 namespace flightplan::cli {
 namespace {
@@ -44,6 +45,9 @@ std::string RenderConvertReport(const v1::ConvertConfigResponse& response, absl:
     out += "apply the overrides to a recipe of the same model: what the recipe sets beside them was not judged\n";
   }
   out += StillNeeded(response.launch(), terminal);
+  for (const v1::Finding& finding : response.source_findings()) {
+    if (finding.rule_id() == kOtherLaunches) absl::StrAppend(&out, terminal.Shown(finding.needs()), "\n");
+  }
   if (HasError(response.source_findings())) {
     absl::StrAppend(&out, "the source itself has ", CountText(response.source_findings(), 0), "\n");
   }
