@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """deploy/systemd: what a service may take of its machine is bounded, and what it may do there."""
+import re
 import unittest
 
 from sources import ROOT
@@ -15,6 +16,7 @@ EXACTLY = {
     "ProtectSystem": "strict",
     "ProtectHome": "yes",
     "PrivateDevices": "yes",
+    "SystemCallErrorNumber": "EPERM",  # systemd's own answer to a filtered call is SIGSYS
 }
 
 
@@ -46,6 +48,12 @@ class Units(unittest.TestCase):
         for name, service in self.services.items():
             with self.subTest(name):
                 self.assertRegex(service.get("UMask", "0022"), r"^0[0-7][0-7]7$")
+
+    def test_the_server_may_make_its_searches_yield(self):
+        self.assertIn("setpriority(", (ROOT / "service/call/fair_pool.cc").read_text())
+        filters = re.findall(r"^SystemCallFilter=(.*)$", (ROOT / "deploy/systemd/flightplan.service").read_text(), re.M)
+        denied = [index for index, words in enumerate(filters) if words.startswith("~") and "@resources" in words]
+        self.assertGreater(filters.index("setpriority"), max(denied))
 
 
 if __name__ == "__main__":
