@@ -1,8 +1,10 @@
 #include "clients/cli/remote_channel.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -35,10 +37,23 @@ absl::StatusOr<std::string> ContentOf(const char* variable) {
   return absl::InvalidArgumentError(absl::StrCat(variable, ": ", text.status().message()));
 }
 
+// Without the line break that a secret's file ends with, and that comes along where it is made a variable.
+std::string Token() { return std::string(absl::StripTrailingAsciiWhitespace(Variable("FLIGHTPLAN_TOKEN"))); }
+
+// What no header carries gRPC aborts at, and prints. Nor is the token shown here.
+absl::Status CheckTokenText() {
+  const std::string token = Token();
+  const auto printable = [](unsigned char c) { return absl::ascii_isgraph(c); };
+  if (std::all_of(token.begin(), token.end(), printable)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "FLIGHTPLAN_TOKEN holds a space, a line break or a byte that is no ASCII; must be the token alone, in visible "
+      "ASCII");
+}
+
 // A token in the clear to another machine, unless FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN is 1.
 absl::Status CheckToken(const std::string& address) {
   const bool plaintext = Variable("FLIGHTPLAN_CA_FILE").empty();
-  if (Variable("FLIGHTPLAN_TOKEN").empty() || !plaintext || MayCarryPlaintextToken(address)) return absl::OkStatus();
+  if (Token().empty() || !plaintext || MayCarryPlaintextToken(address)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--server: ", PlaintextTokenRefusal(address), " (TLS: FLIGHTPLAN_CA_FILE)"));
 }
@@ -61,6 +76,7 @@ absl::Status CheckAddress(const std::string& address) {
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& address) {
   FLIGHTPLAN_RETURN_IF_ERROR(CheckAddress(address));
+  FLIGHTPLAN_RETURN_IF_ERROR(CheckTokenText());
   FLIGHTPLAN_RETURN_IF_ERROR(CheckToken(address));
   const bool plaintext = Variable("FLIGHTPLAN_CA_FILE").empty();
   grpc::ChannelArguments arguments;
@@ -104,7 +120,7 @@ absl::Status AwaitConnection(grpc::Channel* channel, const std::string& address,
 }
 
 void AddToken(grpc::ClientContext* context) {
-  if (const std::string token = Variable("FLIGHTPLAN_TOKEN"); !token.empty()) {
+  if (const std::string token = Token(); !token.empty()) {
     context->AddMetadata("authorization", "Bearer " + token);
   }
 }

@@ -33,6 +33,15 @@ ask "$secret" resolve --model deepseek-v3 --gpu h100-sxm --gpus 1024 --tp 2 --pp
 grep -q "role resolve" "$work/err" || fail "the missing role is named: $(cat "$work/err")"
 ! FLIGHTPLAN_CA_FILE="" ask "$secret" gpus || fail "plain text was let in"
 
+# --- A token's own line break is none of it; what no header carries is refused and not shown ---
+ask "$secret"$'\n' gpus || fail "a good token with a line break behind it: $(cat "$work/err")"
+for token in "$secret"$'\n'"b" "$secret b" "$secret"$'\xc3\xa9'; do
+  code=0
+  ask "$token" gpus || code=$?
+  [ "$code" = 2 ] && grep -q FLIGHTPLAN_TOKEN "$work/err" && ! grep -q "$secret" "$work/err" ||
+    fail "a token that no header carries ended with $code: $(cat "$work/err")"
+done
+
 # --- A token does not go to another machine (TEST-NET-1, nobody) in plain text, for any command that asks a server ---
 for command in "gpus" "validate $work/cert.pem" "validate --batch $work" "probe --list" "plan --model qwen3-30b-a3b --gpu h100-sxm --gpus 16" "evidence list"; do
   code=0

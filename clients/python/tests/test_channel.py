@@ -57,6 +57,16 @@ def test_token_is_not_sent_to_another_machine_in_plain_text(
     asyncio.run(make(elsewhere, None))
 
 
+def test_a_token_is_its_text_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    flightplan.Client("127.0.0.1:1", token="s3cret\n").close()
+    for token in ("s3cret\nb", "s3cret b", "s3cret\u00e9", "s3cret\x00b"):
+        with pytest.raises(ValueError, match="FLIGHTPLAN_TOKEN") as refused:
+            flightplan.Client("127.0.0.1:1", token=token)
+        assert "s3cret" not in str(refused.value)
+    monkeypatch.setenv("FLIGHTPLAN_TOKEN", " ")
+    flightplan.Client("192.0.2.1:1").close()
+
+
 def test_a_proxy_hears_of_no_plain_text_and_of_no_local_address(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as proxy:
         proxy.setblocking(False)

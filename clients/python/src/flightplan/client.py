@@ -60,7 +60,12 @@ class _Common:
         self._credentials = credentials
         self._is_own = not named
         self._process = os.getpid()
-        token = token or os.environ.get(TOKEN_VARIABLE)
+        token = (token or os.environ.get(TOKEN_VARIABLE) or "").rstrip()
+        if not all("!" <= character <= "~" for character in token):
+            raise ValueError(
+                f"the token (token or {TOKEN_VARIABLE}) holds a space, a line break or a character that is no ASCII; "
+                "must be the token alone, in visible ASCII"
+            )
         if token and credentials is None:
             _plaintext_token.check(self.server)
         self._metadata: Metadata = (("authorization", f"Bearer {token}"),) if token else ()
@@ -85,8 +90,8 @@ class Client(_Common):
             $FLIGHTPLAN_ALLOW_PLAINTEXT_TOKEN is 1.
 
     Raises:
-        ValueError: The token would go to another machine in plain text; or a file of $FLIGHTPLAN_CA_FILE and its like
-            cannot be read.
+        ValueError: The token would go to another machine in plain text, or no header can carry it; or a file of
+            $FLIGHTPLAN_CA_FILE and its like cannot be read.
         ServerNotStarted: This process could not start its own server.
     """
 
