@@ -1,6 +1,7 @@
 #include "service/doors/kubernetes_workload.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 #include <vector>
@@ -18,6 +19,8 @@ namespace {
 using Json = rapidjson::Value;
 
 constexpr int64_t kMostPods = int64_t{1} << 20;
+// In place of any larger count: products and sums of such still have room.
+constexpr int64_t kTooMany = kMostPods + 1;
 // Of all command lines of an object, after $(NAME): the kernel starts nothing longer than 2 MiB, and no launch is near
 // it.
 constexpr size_t kMaxLaunchBytes = size_t{512} << 10;
@@ -114,15 +117,8 @@ void AddGpuLabels(const Json& spec, std::set<std::string>* labels) {
   });
 }
 
-void AddVariables(const Json& container, EnvVars* vars) {
-  ForEachItem(At(container, {"env"}), [vars](const Json& entry) {
-    const std::string name = Text(At(entry, {"name"}));
-    if (!name.empty() && At(entry, {"value"}).IsString()) (*vars)[name] = Text(At(entry, {"value"}));
-  });
-}
-
-// The command lines of an object, which may be longer than the object: a variable may stand in them any number of
-// times.
+// The command lines and variables of an object, which may be longer than the object: a variable may stand in them any
+// number of times.
 class CommandLines {
  public:
   // One container's as a line of shell; each word quoted, so that only `bash -c` strings are read as shell. Empty: it
@@ -138,11 +134,26 @@ class CommandLines {
     }
     return words.empty() || too_long_ ? "" : absl::StrCat(absl::StrJoin(words, " "), "\n");
   }
+
+  // Adds a container's variables, each with those before it in place of $(NAME). What stands in a secret or a config
+  // map is unknown, and so is what is made of it.
+  void AddVariables(const Json& container, EnvVars* vars) {
+    constexpr absl::string_view kUnknown("\0", 1);  // which no value can hold
+    ForEachItem(At(container, {"env"}), [this, vars, kUnknown](const Json& entry) {
+      const std::string name = Text(At(entry, {"name"}));
+      const Json& value = At(entry, {"value"});
+      if (name.empty() || (!value.IsString() && At(entry, {"valueFrom"}).IsNull())) return;
+      (*vars)[name] = value.IsString() ? Expand(Text(value), *vars) : std::string(kUnknown);
+    });
+    for (auto it = vars->begin(); it != vars->end();) {
+      it = absl::StrContains(it->second, kUnknown) ? vars->erase(it) : std::next(it);
+    }
+  }
   bool too_long() const { return too_long_; }
   bool holds_nul() const { return holds_nul_; }  // which no program can be given
 
  private:
-  // Kubernetes' own $(NAME) in command and args; $$(NAME) is an escape, an unknown name stays as it is.
+  // Kubernetes' own $(NAME) in command, args and values; $$(NAME) is an escape, an unknown name stays as it is.
   std::string Expand(absl::string_view word, const EnvVars& vars) {
     std::string out;
     size_t end = 0;  // of the last name looked at: what has no end is looked for once
@@ -215,7 +226,9 @@ class Reader {
   }
 
   void AddGroup(std::string role, std::optional<int64_t> pods, const Json& spec) {
-    if (spec.IsObject()) groups_.push_back({std::move(role), pods, &spec, GpusPerPod(spec)});
+    if (!spec.IsObject()) return;
+    if (pods.has_value()) pods = std::min(*pods, kTooMany);
+    groups_.push_back({std::move(role), pods, &spec, std::min(GpusPerPod(spec), kTooMany)});
   }
 
   void ReadJob(const Json& job, int64_t replicas, std::string role) {
@@ -235,16 +248,13 @@ class Reader {
   // spec.trainer overrides what a training runtime, which is another object, holds.
   void ReadTrainJob() {
     const Json& trainer = At(object_, {"spec", "trainer"});
-    AddVariables(trainer, &out_.vars);
+    lines_.AddVariables(trainer, &out_.vars);
     line_ = lines_.Of(Words(At(trainer, {"command"})), Words(At(trainer, {"args"})), out_.vars);
     if (line_.empty()) out_.skip = Skip{"the launch stands in the training runtime, not in the TrainJob"};
     const std::optional<int64_t> nodes = Count(At(trainer, {"numNodes"}));
     for (const char* kind : {"limits", "requests"}) {
       const std::optional<int64_t> gpus = Count(At(trainer, {"resourcesPerNode", kind, "nvidia.com/gpu"}));
-      if (gpus.has_value() && nodes.has_value() && !out_.gpus.has_value()) {
-        out_.gpus = *gpus * *nodes;
-        per_pod_ = *gpus;
-      }
+      if (gpus.has_value() && nodes.has_value() && !out_.gpus.has_value()) SetGpus(*gpus * *nodes);
     }
     if (nodes.has_value()) out_.vars.emplace("PET_NNODES", absl::StrCat(*nodes));
     const std::optional<int64_t> processes = Count(At(trainer, {"numProcPerNode"}));  // or "auto", "gpu"
@@ -267,7 +277,7 @@ class Reader {
     });
     line_ = Text(At(object_, {"spec", "entrypoint"}));  // shell already
     if (line_.empty()) out_.skip = Skip{"no entrypoint"};
-    if (!groups_.empty()) AddVariables(First(At(*groups_[0].spec, {"containers"})), &out_.vars);
+    if (!groups_.empty()) lines_.AddVariables(First(At(*groups_[0].spec, {"containers"})), &out_.vars);
   }
 
   static const Json& First(const Json& list) { return list.IsArray() && !list.Empty() ? list[0] : Null(); }
@@ -292,7 +302,7 @@ class Reader {
       ForEachItem(At(*group->spec, {"containers"}), [&](const Json& container) {
         if (!line_.empty()) return;
         EnvVars vars = out_.vars;
-        AddVariables(container, &vars);
+        lines_.AddVariables(container, &vars);
         vars.insert(operator_vars_.begin(), operator_vars_.end());
         const std::string line = lines_.Of(Words(At(container, {"command"})), Words(At(container, {"args"})), vars);
         referred = referred || !line.empty();
@@ -313,18 +323,21 @@ class Reader {
     for (const PodGroup& group : groups_) {
       known = known && group.pods.has_value();
       total += group.gpus * group.pods.value_or(0);
-      per_pod_ = std::max(per_pod_, group.gpus);
       if (group.gpus > 0) AddGpuLabels(*group.spec, &labels_);
     }
-    if (known && total > 0 && total <= kMostPods) out_.gpus = total;
+    if (known) SetGpus(total);
+  }
+
+  void SetGpus(int64_t total) {
+    if (total > 0 && total <= kMostPods) out_.gpus = total;
   }
 
   void Finish() {
     if (line_.empty() && !out_.skip.has_value()) FindLaunch();
     CountGpus();
     if (lines_.too_long()) {
-      out_.skip =
-          Skip{absl::StrCat("its command lines have more than ", kMaxLaunchBytes >> 10, " KiB"), /*unread=*/true};
+      out_.skip = Skip{absl::StrCat("its command lines and variables have more than ", kMaxLaunchBytes >> 10, " KiB"),
+                       /*unread=*/true};
     }
     if (lines_.holds_nul()) out_.skip = Skip{"its command line holds a NUL", /*unread=*/true};
     if (labels_.size() == 1) out_.gpu_label = *labels_.begin();
@@ -339,7 +352,6 @@ class Reader {
   EnvVars operator_vars_;
   CommandLines lines_;
   std::string line_;
-  int64_t per_pod_ = 0;
 };
 
 }  // namespace
