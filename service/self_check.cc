@@ -47,25 +47,29 @@ Place UnixPlace(absl::string_view path, bool abstract) {
   return place;
 }
 
-// Where a client of this machine finds the address; of size 0: nowhere.
-Place PlaceOf(const OwnAddress& own) {
-  absl::string_view rest = own.listen;
-  if (absl::ConsumePrefix(&rest, "unix-abstract:")) return UnixPlace(rest, /*abstract=*/true);
-  if (absl::ConsumePrefix(&rest, "unix:")) return UnixPlace(rest, /*abstract=*/false);
-  const std::optional<HostPort> at = SplitHostPort(rest);
-  if (!at.has_value()) return Place();
-  std::string host = at->host;
-  if (host == "0.0.0.0") host = "127.0.0.1";
-  if (host == "::" || host.empty()) host = "::1";
+Place PlaceAt(const std::string& host, int port) {
   addrinfo wanted = {};
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   Place place;
-  if (::getaddrinfo(host.c_str(), std::to_string(own.port).c_str(), &wanted, &found) != 0) return place;
+  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found) != 0) return place;
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, ::freeaddrinfo);
   std::memcpy(&place.address, found->ai_addr, found->ai_addrlen);
   place.size = found->ai_addrlen;
   return place;
+}
+
+// Where a client of this machine finds the address: at the first of them that answers.
+std::vector<Place> PlacesOf(const OwnAddress& own) {
+  absl::string_view rest = own.listen;
+  if (absl::ConsumePrefix(&rest, "unix-abstract:")) return {UnixPlace(rest, /*abstract=*/true)};
+  if (absl::ConsumePrefix(&rest, "unix:")) return {UnixPlace(rest, /*abstract=*/false)};
+  const std::optional<HostPort> at = SplitHostPort(rest);
+  if (!at.has_value()) return {};
+  if (at->host == "0.0.0.0") return {PlaceAt("127.0.0.1", own.port)};
+  // A host without IPv6 serves every address, too: gRPC listens on 0.0.0.0 then.
+  if (at->host == "::" || at->host.empty()) return {PlaceAt("::1", own.port), PlaceAt("127.0.0.1", own.port)};
+  return {PlaceAt(std::string(at->host), own.port)};
 }
 
 // What a TLS client says first. It goes no further: a handshake that is begun and left is no error to anybody.
@@ -98,11 +102,7 @@ bool Waits(int fd, short events, absl::Duration end) {
   }
 }
 
-}  // namespace
-
-Dialled DialSelf(const OwnAddress& address, absl::Duration within) {
-  const absl::Duration end = SteadyNow() + within;
-  const Place place = PlaceOf(address);
+Dialled Dial(const Place& place, bool encrypted, absl::Duration end) {
   if (place.size == 0) return Dialled::kNotTold;
   const Descriptor socket(::socket(place.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (socket.get() < 0) return Dialled::kNotTold;
@@ -111,12 +111,25 @@ Dialled DialSelf(const OwnAddress& address, absl::Duration within) {
     if (errno != EINPROGRESS) return Dialled::kSilent;
     if (!Waits(socket.get(), POLLOUT, end)) return Dialled::kSilent;
   }
-  const std::string first = address.encrypted ? ClientHello() : std::string(kPreface);
+  const std::string first = encrypted ? ClientHello() : std::string(kPreface);
   if (::send(socket.get(), first.data(), first.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(first.size())) {
     return Dialled::kSilent;
   }
   // The end of the connection is an answer too: somebody accepted it.
   return Waits(socket.get(), POLLIN, end) ? Dialled::kAnswered : Dialled::kSilent;
+}
+
+}  // namespace
+
+Dialled DialSelf(const OwnAddress& address, absl::Duration within) {
+  const absl::Duration end = SteadyNow() + within;
+  Dialled dialled = Dialled::kNotTold;
+  for (const Place& place : PlacesOf(address)) {
+    const Dialled there = Dial(place, address.encrypted, end);
+    if (there != Dialled::kNotTold) dialled = there;
+    if (there == Dialled::kAnswered) break;
+  }
+  return dialled;
 }
 
 SelfCheck::SelfCheck(std::vector<OwnAddress> addresses)

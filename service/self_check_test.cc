@@ -19,6 +19,8 @@ TEST_F(SelfCheckTest, AServerAnswers) {
   const OwnAddress own{"127.0.0.1:0", server_->ports()[0], false};
   EXPECT_EQ(DialSelf(own, absl::Seconds(10)), Dialled::kAnswered);
   EXPECT_EQ(DialSelf({"0.0.0.0:0", own.port, false}, absl::Seconds(10)), Dialled::kAnswered);
+  // As on a host without IPv6: this one is at 127.0.0.1 alone.
+  EXPECT_EQ(DialSelf({"[::]:0", own.port, false}, absl::Seconds(10)), Dialled::kAnswered);
   // What TLS says first is no HTTP/2: the connection is closed, and that is an answer.
   EXPECT_EQ(DialSelf({"127.0.0.1:0", own.port, true}, absl::Seconds(10)), Dialled::kAnswered);
 }
