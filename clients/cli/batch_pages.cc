@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "clients/cli/table.h"
 #include "clients/cli/text.h"
+#include "resolver/base/utf8.h"
 
 namespace flightplan::cli {
 namespace {
@@ -102,7 +103,7 @@ std::string RenderBatchJsonLines(const std::vector<BatchItem>& items) {
     rapidjson::StringBuffer buffer;
     Json json(buffer);
     json.StartObject();
-    Text("path", item.path, &json);
+    Text("path", Utf8Repaired(item.path), &json);
     Text("verdict", doors::VerdictWord(item.review.verdict), &json);
     if (!item.review.target.empty()) Text("target", item.review.target, &json);
     if (!item.review.digest.empty()) Text("digest", item.review.digest, &json);

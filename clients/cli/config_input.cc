@@ -6,6 +6,7 @@
 #include "clients/cli/own_flags.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
 
 namespace flightplan::cli {
 
@@ -21,7 +22,7 @@ absl::StatusOr<std::string> FillConfig(const ParsedArguments& parsed, const Cont
     absl::StatusOr<StackOptions> own = WithOwnFlags(text, *stack);
     if (!own.ok()) return absl::InvalidArgumentError(absl::StrCat(name, ": ", own.status().message()));
     *stack = *std::move(own);
-    request->mutable_file()->set_name(path);
+    request->mutable_file()->set_name(Utf8Repaired(path));
     request->mutable_file()->set_text(std::move(text));
   } else if (parsed.rest.has_value()) {
     request->mutable_arguments()->mutable_values()->Add(parsed.rest->begin(), parsed.rest->end());

@@ -42,6 +42,14 @@ absl::string_view Utf8Prefix(absl::string_view text, size_t most) {
   return text.substr(0, end);
 }
 
+std::string Utf8Repaired(absl::string_view text) {
+  std::string out(text);
+  for (size_t at = Utf8PrefixBytes(out); at < out.size(); at += Utf8PrefixBytes(absl::string_view(out).substr(at))) {
+    out[at] = '?';
+  }
+  return out;
+}
+
 std::string Utf8Clip(absl::string_view text, size_t most) {
   if (text.size() <= most) return std::string(text);
   return absl::StrCat(Utf8Prefix(text, most - 3), "...");

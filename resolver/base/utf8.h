@@ -22,6 +22,9 @@ absl::string_view Utf8Prefix(absl::string_view text, size_t most);
 // `text` in at most `most` bytes (3 at least); what was cut ends in "...".
 std::string Utf8Clip(absl::string_view text, size_t most);
 
+// `text` with "?" in place of each byte that belongs to no character: a file's name may hold any.
+std::string Utf8Repaired(absl::string_view text);
+
 inline bool IsUtf8(absl::string_view text) { return Utf8PrefixBytes(text) == text.size(); }
 
 }  // namespace flightplan

@@ -38,6 +38,12 @@ TEST(Utf8, CutsBetweenCharacters) {
   EXPECT_EQ(Utf8Prefix(text, 100), text);
 }
 
+TEST(Utf8, RepairsWhatBelongsToNoCharacter) {
+  EXPECT_EQ(Utf8Repaired(""), "");
+  EXPECT_EQ(Utf8Repaired("a\xc3\xa9.sh"), "a\xc3\xa9.sh");
+  EXPECT_EQ(Utf8Repaired("\xff\xc3\xa9\xe9 \xf0\x9f"), "?\xc3\xa9? ??");
+}
+
 TEST(Utf8, ClipsWithinTheBytesGiven) {
   EXPECT_EQ(Utf8Clip("abcdef", 6), "abcdef");
   EXPECT_EQ(Utf8Clip("abcdefg", 6), "abc...");

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "resolver/base/nearest.h"
+#include "resolver/base/utf8.h"
 #include "resolver/judge/read_config.h"
 #include "resolver/judge/shown_launch.h"
 #include "resolver/normalize/environment_message.h"
@@ -167,7 +168,7 @@ Question AskAboutScript(absl::string_view name, std::string text, const JobFacts
   // What is assumed the reader of the script assumes itself, and knows it.
   const bool states_size = question.launched.has_value() && !found.size_assumed;
   SetGpuAndSize(job, catalog, states_size ? question.launched : question.allocated, request);
-  request->mutable_file()->set_name(std::string(name));
+  request->mutable_file()->set_name(Utf8Repaired(name));
   request->mutable_file()->set_text(std::move(text));
   return question;
 }

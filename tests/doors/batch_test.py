@@ -241,6 +241,7 @@ class Batch(unittest.TestCase):
             jsonschema.validate(log, json.loads(schema.read_text()))
 
     def test_a_server_gives_the_same_bytes(self):
+        self.write(os.fsdecode(b"caf\xe9.sh"), script(2))  # no file's name ends the batch, whatever its bytes
         for i in range(30):
             self.write(f"{i}.sh", script(1 + i % 4))
         self.write("other.sh", "echo hello\n")
@@ -255,6 +256,7 @@ class Batch(unittest.TestCase):
             for output in ("jsonl", "sarif", "table"):
                 self.assertEqual(self.run_batch(".", "--format", output, code=1),
                                  self.run_batch(".", "--format", output, "--server", f"unix:{socket}", code=1))
+            self.assertEqual(self.verdicts(".", "--server", f"unix:{socket}", code=1)["./caf?.sh"]["verdict"], "allowed")
         finally:
             server.terminate()
             server.wait(30)

@@ -12,6 +12,7 @@
 #include "clients/cli/stack_files.h"
 #include "clients/cli/versions_page.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/utf8.h"
 
 namespace flightplan::cli {
 namespace {
@@ -94,7 +95,7 @@ int RunConvert(Arguments args, Context& context) {
   } else {
     absl::StatusOr<std::string> text = ReadInput(parsed.positional[0], context);
     if (!text.ok()) return Misuse(command, text.status().message(), context);
-    source.mutable_file()->set_name(parsed.positional[0]);
+    source.mutable_file()->set_name(Utf8Repaired(parsed.positional[0]));
     source.mutable_file()->set_text(*std::move(text));
   }
   if (absl::StripAsciiWhitespace(source.file().text()).empty() && source.arguments().values().empty()) {

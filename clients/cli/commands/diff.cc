@@ -17,6 +17,7 @@
 #include "clients/cli/text.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/protobuf/util/json_util.h"
+#include "resolver/base/utf8.h"
 
 namespace flightplan::cli {
 namespace {
@@ -84,7 +85,7 @@ Reading Judged(const std::string& path, std::string text, const DiffOptions& opt
   status.Update(AddPins(stack->pins, request.mutable_stated_knobs()));
   if (!status.ok()) return {status, true};
   request.set_input_format(options.input_format);
-  request.mutable_file()->set_name(path);
+  request.mutable_file()->set_name(Utf8Repaired(path));
   request.mutable_file()->set_text(std::move(text));
   // Of the stack that `validate` would say it is for.
   const absl::StatusOr<std::string> why_not = CompleteQuestion(backend, &request);

@@ -26,6 +26,7 @@
 #include "flightplan/v1/resolver_service.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/plan/knob.h"
 
@@ -184,7 +185,7 @@ std::optional<int> JudgeLaunch(const CommandLine& command, const ObserveOptions&
     FillFramework(&request);
     compared->name = "the arguments that it printed";
   } else {
-    request.mutable_file()->set_name(options.launch);
+    request.mutable_file()->set_name(Utf8Repaired(options.launch));
     request.mutable_file()->set_text(std::move(text));
     if (const absl::Status status = AddPins(stack.pins, request.mutable_stated_knobs()); !status.ok()) {
       return Misuse(command, status.message(), context);
