@@ -175,7 +175,9 @@ class RemoteBackend final : public Backend {
       if (event.has_profile()) *profile = std::move(*event.mutable_profile());
       if (event.has_progress() && !progress(event.progress())) context.TryCancel();
     }
-    return FromGrpc(stream->Finish(), address_, kServerProbeSeconds);
+    FLIGHTPLAN_RETURN_IF_ERROR(FromGrpc(stream->Finish(), address_, kServerProbeSeconds));
+    if (profile->rows_size() > 0 || !profile->device_name().empty()) return absl::OkStatus();
+    return absl::InternalError(absl::StrCat("the answer of ", address_, " holds no profile"));
   }
   absl::Status ImportProfile(const v1::HardwareProfile& profile, v1::HardwareProfile* stored) override {
     v1::ImportProfileRequest request;

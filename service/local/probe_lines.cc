@@ -13,6 +13,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "resolver/base/json.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
 #include "resolver/normalize/profile_message.h"
 #include "resolver/normalize/violations.h"
 
@@ -81,7 +82,7 @@ absl::Status ProbeLines::TakeMember(absl::string_view name, const std::string& j
       return Garbage("an error without code", json);
     error_code_ = absl::CEscape(absl::string_view(error["code"].GetString()).substr(0, 64));
     if (error.HasMember("message") && error["message"].IsString()) {
-      error_message_ = absl::Utf8SafeCEscape(absl::string_view(error["message"].GetString()).substr(0, kMaxErrorText));
+      error_message_ = absl::Utf8SafeCEscape(Utf8Prefix(error["message"].GetString(), kMaxErrorText));
     }
     return absl::OkStatus();
   }

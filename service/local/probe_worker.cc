@@ -17,6 +17,7 @@
 #include "absl/strings/strip.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/base/utf8.h"
 #include "resolver/normalize/request_bounds.h"
 #include "resolver/normalize/violations.h"
 #include "service/local/probe_layer.h"
@@ -94,7 +95,7 @@ ProbeEnd End(ProbeResult result, absl::StatusCode code, absl::string_view reason
 
 std::string LastLine(const std::string& text) {
   const std::vector<std::string> lines = absl::StrSplit(text, '\n', absl::SkipWhitespace());
-  return lines.empty() ? "" : absl::Utf8SafeCEscape(absl::string_view(lines.back()).substr(0, 200));
+  return lines.empty() ? "" : absl::Utf8SafeCEscape(Utf8Repaired(Utf8Prefix(lines.back(), 200)));
 }
 
 // How the worker ended, for people.

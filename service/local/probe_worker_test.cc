@@ -26,6 +26,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "resolver/base/reason.h"
+#include "resolver/base/utf8.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/normalize/violations.h"
 #include "service/wire/status_mapping.h"
@@ -182,6 +183,19 @@ TEST(RunProbeWorker, ACrashBeforeAnyRowIsAnError) {
   EXPECT_EQ(ReasonOf(end.status), "PROBE_FAILED");
   EXPECT_TRUE(absl::StrContains(end.status.message(), "signal 11")) << end.status;
   EXPECT_TRUE(absl::StrContains(end.status.message(), "CUDA went away")) << end.status;
+}
+
+// What a program prints may be in any encoding, and be cut anywhere.
+TEST(RunProbeWorker, TheLastMessageIsUtf8) {
+  const Folder folder;
+  for (const char* print :
+       {R"(printf 'CUDA \377 went away\n' >&2)", R"(printf 'x%.0s' $(seq 199) >&2; printf '\303\244\n' >&2)",
+        R"(printf '{"error": {"code": "failed", "message": "'; printf 'x%.0s' $(seq 1023);
+                               printf '\303\244"}}\n')"}) {
+    const ProbeEnd end = Supervise(ScriptJob(folder.Script(absl::StrCat(print, "; exit 4"))));
+    EXPECT_EQ(end.result, ProbeResult::kCrashed) << print;
+    EXPECT_TRUE(IsUtf8(end.status.message())) << end.status;
+  }
 }
 
 // It ignores SIGTERM too.
