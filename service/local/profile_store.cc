@@ -161,8 +161,11 @@ absl::StatusOr<v1::HardwareProfile> ProfileStore::Put(v1::HardwareProfile profil
                       "PROFILE_CONFLICT");
   }
   if (entries_.size() >= kMaxStoredProfiles) {
+    const bool in_memory = options_.folder.empty();
     return absl::ResourceExhaustedError(
-        absl::StrCat(kMaxStoredProfiles, " profiles are stored: delete some files of ", options_.folder));
+        absl::StrCat(kMaxStoredProfiles, " profiles are stored",
+                     in_memory ? " in memory" : absl::StrCat(": delete some files of ", options_.folder),
+                     in_memory ? ": " : ", and ", "start the server again"));
   }
   FLIGHTPLAN_RETURN_IF_ERROR(Write(name, json));
   Violations violations;

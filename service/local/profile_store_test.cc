@@ -198,6 +198,22 @@ TEST_F(ProfileStoreTest, FilesThatAreNoProfileAreLeftAlone) {
   EXPECT_EQ(store->List(0, "")->profiles.size(), 1U);
 }
 
+// The files that are there are known from the start alone.
+TEST_F(ProfileStoreTest, WhatIsToBeDoneOnceItIsFullIsSaid) {
+  options_.folder = root_.File("full");
+  mkdir(options_.folder.c_str(), 0755);
+  for (size_t i = 0; i < kMaxStoredProfiles; ++i) {
+    v1::HardwareProfile profile = Profile(absl::StrCat("p", i), 1);
+    profile.mutable_rows()->DeleteSubrange(1, profile.rows_size() - 1);
+    std::ofstream(absl::StrCat(options_.folder, "/p", i, ".json")) << ProfileToJson(profile);
+  }
+  const absl::Status full = Open()->Put(Profile("more", 1)).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
+  EXPECT_TRUE(absl::StrContains(full.message(),
+                                absl::StrCat("delete some files of ", options_.folder, ", and start the server again")))
+      << full;
+}
+
 TEST_F(ProfileStoreTest, AFolderThatCannotBeWrittenIsAnError) {
   std::ofstream(root_.File("state")) << "a file where the folder should be";
   options_.folder = root_.File("state/profiles");
