@@ -25,6 +25,7 @@
 #include "google/protobuf/stubs/logging.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
+#include "service/backend/current.h"
 #include "service/call/access_policy.h"
 #include "service/call/decision_log.h"
 #include "service/doors/review.h"
@@ -193,7 +194,7 @@ std::vector<std::string> UnknownVariableTexts() {
 
 // SIGHUP. Each file by itself: one that is bad changes nothing and is named.
 void Reload(const Settings& settings, const SettingsSources& sources, const std::shared_ptr<ProfileStore>& profiles,
-            Server* server) {
+            Current<Catalog>* catalog_of_profiles, Server* server) {
   const auto report = [&](absl::string_view what, const absl::Status& status) {
     if (status.ok()) {
       server->log().Write(LogLevel::kInfo, "reloaded", {{"what", what}});
@@ -204,6 +205,7 @@ void Reload(const Settings& settings, const SettingsSources& sources, const std:
   server->ReopenLogs();
   report("access", server->ReloadAccess(sources));
   const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(settings.catalog_dir);
+  if (catalog.ok()) catalog_of_profiles->Set(*catalog);
   report("catalog", server->ReloadCatalog(
                         catalog, catalog.ok() ? std::make_unique<PipelineBackend>(*catalog, profiles) : nullptr));
 }
@@ -297,9 +299,10 @@ int ServeMain(const std::vector<std::string>& args) {
   }
   const absl::StatusOr<std::shared_ptr<const Catalog>> catalog = LoadCatalog(settings->catalog_dir);
   if (!catalog.ok()) return Fail(catalog.status());
-  const absl::StatusOr<std::shared_ptr<ProfileStore>> profiles =
-      OpenProfileStore(settings->profile_dir, settings->profile_max_age, *catalog,
-                       [](const std::string& what) { std::cerr << "flightplan serve: left alone: " << what << "\n"; });
+  const auto catalog_of_profiles = std::make_shared<Current<Catalog>>(*catalog);
+  const absl::StatusOr<std::shared_ptr<ProfileStore>> profiles = OpenProfileStore(
+      settings->profile_dir, settings->profile_max_age, [catalog_of_profiles] { return catalog_of_profiles->Get(); },
+      [](const std::string& what) { std::cerr << "flightplan serve: left alone: " << what << "\n"; });
   if (!profiles.ok()) return Fail(profiles.status());
   if (settings->check_config) {
     if (const absl::Status files = CheckFiles(*settings, sources); !files.ok()) return Fail(files);
@@ -334,7 +337,7 @@ int ServeMain(const std::vector<std::string>& args) {
   }
   int signal = signals.Wait(settings->stop_with_stdin);
   while (signal == SIGHUP) {
-    Reload(*settings, sources, *profiles, server->get());
+    Reload(*settings, sources, *profiles, catalog_of_profiles.get(), server->get());
     signal = signals.Wait(settings->stop_with_stdin);
   }
   log.Write(LogLevel::kInfo, "draining",

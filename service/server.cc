@@ -328,8 +328,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings,
     FLIGHTPLAN_ASSIGN_OR_RETURN(parts.health, ServeHealth(settings.health_listen, health, &parts.metrics));
   }
   if (!settings.webhook_listen.empty()) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.webhook,
-                                WebhookEndpoint::Start(WebhookOptions(settings), catalog, &parts.answers, &parts.edge));
+    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.webhook, WebhookEndpoint::Start(
+                                                   WebhookOptions(settings), [&parts] { return parts.catalog.Get(); },
+                                                   &parts.answers, &parts.edge));
   }
   if (!settings.web_listen.empty()) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(parts.web, WebEndpoint::Start(WebOptions(settings), parts.MakeServices(), &parts.edge));

@@ -172,8 +172,9 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeLocalBackend(const std::string& cat
   const auto shared = std::make_shared<const Catalog>(std::move(catalog));
   // Files that are no profile are left alone: `resolve` must not fail over them.
   const auto ignore = [](const std::string&) {};
-  auto profiles = service::OpenProfileStore(ProfileFolder(), service::kDefaultProfileAge, shared, ignore);
-  if (!profiles.ok()) profiles = service::OpenProfileStore("", service::kDefaultProfileAge, shared, ignore);
+  const auto in_force = [shared] { return shared; };
+  auto profiles = service::OpenProfileStore(ProfileFolder(), service::kDefaultProfileAge, in_force, ignore);
+  if (!profiles.ok()) profiles = service::OpenProfileStore("", service::kDefaultProfileAge, in_force, ignore);
   FLIGHTPLAN_RETURN_IF_ERROR(profiles.status());
   return std::make_unique<LocalBackend>(shared, *std::move(profiles));
 }

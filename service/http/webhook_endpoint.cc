@@ -28,7 +28,7 @@ constexpr size_t kWebhookQueue = 32;
 // What a review needs; one for the life of the endpoint.
 struct ReviewContext {
   WebhookEndpoint::Options options;
-  std::shared_ptr<const Catalog> catalog;
+  CatalogInForce catalog;
   AnswerSource* answers;
   const Edge* edge;
 };
@@ -42,7 +42,7 @@ absl::StatusOr<Reviewed> ReviewObject(const ReviewContext& context, const doors:
                                       const ReviewStop& stop) {
   v1::ValidateConfigRequest request;
   const doors::Question question =
-      doors::AskAboutWorkload(admission, context.options.releases, *context.catalog, &request);
+      doors::AskAboutWorkload(admission, context.options.releases, *context.catalog(), &request);
   if (question.skip.has_value()) {
     // Its reader only knows that it was to stop.
     const bool left = question.skip->unread && Work::Abandoned();
@@ -140,8 +140,7 @@ HttpResponse Handle(const ReviewContext& context, const HttpRequest& http, const
 WebhookEndpoint::WebhookEndpoint() = default;
 WebhookEndpoint::~WebhookEndpoint() = default;
 
-absl::StatusOr<std::unique_ptr<WebhookEndpoint>> WebhookEndpoint::Start(const Options& options,
-                                                                        std::shared_ptr<const Catalog> catalog,
+absl::StatusOr<std::unique_ptr<WebhookEndpoint>> WebhookEndpoint::Start(const Options& options, CatalogInForce catalog,
                                                                         AnswerSource* answers, const Edge* edge) {
   auto endpoint = absl::WrapUnique(new WebhookEndpoint());
   FLIGHTPLAN_ASSIGN_OR_RETURN(endpoint->certificates_, WebhookCertificates::Load(options.files, edge->log));

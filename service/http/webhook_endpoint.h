@@ -4,6 +4,7 @@
 // answers come from the same cache as the rpcs'.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ inline constexpr absl::Duration kWebhookKeepAlive = absl::Seconds(60);  // the A
 // waiting.
 inline constexpr uint64_t kMaxReviewWork = uint64_t{1} << 26;
 
+// The catalogue that counts now; it is read again on SIGHUP.
+using CatalogInForce = std::function<std::shared_ptr<const Catalog>()>;
+
 class WebhookEndpoint {
  public:
   struct Options {
@@ -35,8 +39,7 @@ class WebhookEndpoint {
   };
   // Everything must outlive the endpoint. INVALID_ARGUMENT: a certificate or key that cannot be used, an address that
   // is none; UNAVAILABLE: the address is taken.
-  static absl::StatusOr<std::unique_ptr<WebhookEndpoint>> Start(const Options& options,
-                                                                std::shared_ptr<const Catalog> catalog,
+  static absl::StatusOr<std::unique_ptr<WebhookEndpoint>> Start(const Options& options, CatalogInForce catalog,
                                                                 AnswerSource* answers, const Edge* edge);
   ~WebhookEndpoint();
 

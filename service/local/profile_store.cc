@@ -269,14 +269,15 @@ std::string ProfileStore::revision() const {
 }
 
 absl::StatusOr<std::shared_ptr<ProfileStore>> OpenProfileStore(
-    const std::string& folder, absl::Duration max_age, std::shared_ptr<const Catalog> catalog,
+    const std::string& folder, absl::Duration max_age, std::function<std::shared_ptr<const Catalog>()> catalog,
     const std::function<void(const std::string&)>& complain) {
   ProfileStoreOptions options;
   options.folder = folder;
   options.max_age = max_age;
   options.local = ReadLocalGpus();
   options.gpu_of = [catalog = std::move(catalog)](const std::string& device_name) -> std::string {
-    for (const GpuSystem& gpu : catalog->gpus()) {
+    const std::shared_ptr<const Catalog> in_force = catalog();
+    for (const GpuSystem& gpu : in_force->gpus()) {
       if (!device_name.empty() && gpu.device_name == device_name) return gpu.name;
     }
     return "";

@@ -85,9 +85,10 @@ class ProfileStore final : public ProfileSource {
   std::map<std::string, Entry, std::less<>> entries_;  // guarded by mutex_; by name
 };
 
-// `folder` with the catalogue's names for devices. `complain` is told of files that are no profile.
+// `folder` with the names that the catalogue of the time has for devices. `complain` is told of files that are no
+// profile.
 absl::StatusOr<std::shared_ptr<ProfileStore>> OpenProfileStore(const std::string& folder, absl::Duration max_age,
-                                                               std::shared_ptr<const Catalog> catalog,
+                                                               std::function<std::shared_ptr<const Catalog>()> catalog,
                                                                const std::function<void(const std::string&)>& complain);
 
 }  // namespace flightplan::service

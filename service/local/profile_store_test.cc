@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/reason.h"
+#include "resolver/catalog/catalog.h"
 #include "resolver/normalize/profile_message.h"
 #include "service/local/local_gpus.h"
 #include "tests/support/sample_profile.h"
@@ -212,6 +213,23 @@ TEST_F(ProfileStoreTest, WhatIsToBeDoneOnceItIsFullIsSaid) {
   EXPECT_TRUE(absl::StrContains(full.message(),
                                 absl::StrCat("delete some files of ", options_.folder, ", and start the server again")))
       << full;
+}
+
+TEST_F(ProfileStoreTest, DevicesAreNamedAsTheCatalogueOfTheTimeNamesThem) {
+  auto in_force = std::make_shared<const Catalog>(*Catalog::Builtin());
+  const auto store = OpenProfileStore(
+      "", absl::Hours(24), [&in_force] { return in_force; }, [](const std::string&) {});
+  ASSERT_TRUE(store.ok()) << store.status();
+  const auto name_of = [&](const std::string& name) {
+    v1::HardwareProfile profile = Profile(name, 1);
+    profile.set_device_name("Site GPU");
+    const auto stored = (*store)->Put(profile);
+    return stored.ok() ? stored->gpu() : std::string(stored.status().message());
+  };
+  EXPECT_EQ(name_of("before"), "");
+  const CatalogFile files[] = {{"site.yaml", "gpus:\n  - {name: site, device_name: Site GPU}\n"}};
+  in_force = std::make_shared<const Catalog>(*Catalog::WithOverlay(files));
+  EXPECT_EQ(name_of("after"), "site");
 }
 
 TEST_F(ProfileStoreTest, AFolderThatCannotBeWrittenIsAnError) {
