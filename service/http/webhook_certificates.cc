@@ -26,10 +26,12 @@ absl::StatusOr<std::shared_ptr<SSL_CTX>> LoadFiles(const WebhookFiles& files) {
     return absl::InvalidArgumentError(
         absl::StrCat(files.setting, "_cert_file ", files.cert_file, " holds no PEM certificate chain"));
   }
+  // Not OpenSSL's own, which asks on the terminal.
+  SSL_CTX_set_default_passwd_cb(context.get(), [](char*, int, int, void*) { return -1; });
   if (SSL_CTX_use_PrivateKey_file(context.get(), files.key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
     return absl::InvalidArgumentError(absl::StrCat(files.setting, "_key_file ", files.key_file,
-                                                   " holds no PEM private key of the certificate in ",
-                                                   files.cert_file));
+                                                   " holds no PEM private key of the certificate in ", files.cert_file,
+                                                   " that needs no passphrase"));
   }
   if (!files.client_ca_file.empty() &&
       SSL_CTX_load_verify_locations(context.get(), files.client_ca_file.c_str(), nullptr) != 1) {

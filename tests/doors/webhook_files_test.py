@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Kubernetes door and the files that it is given: a catalogue that is read again.
+"""The Kubernetes door and the files that it is given: a catalogue that is read again, a key that it cannot use.
 
 usage: webhook_files_test.py FLIGHTPLAN_BINARY
 """
@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -53,6 +54,19 @@ class WebhookFiles(unittest.TestCase):
                 break
             time.sleep(0.05)
         self.assertEqual(rules("site-ampere"), known)
+
+    def test_a_key_with_a_passphrase_is_refused_without_a_question(self):
+        Door.issue(self.root, "webhook")
+        subprocess.run(["openssl", "pkey", "-aes256", "-passout", "pass:secret", "-in", self.root / "key.pem",
+                        "-out", self.root / "closed.pem"], check=True, capture_output=True)
+        # No terminal of whoever runs this; OpenSSL would ask by standard error then.
+        done = subprocess.run([FLIGHTPLAN, "serve", f"--listen=unix:{self.root}/s.sock", "--http_listen=", "--check_config",
+                               "--webhook_listen=127.0.0.1:0", f"--webhook_cert_file={self.root}/cert.pem",
+                               f"--webhook_key_file={self.root}/closed.pem"], stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=60, start_new_session=True)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(b"that needs no passphrase", done.stderr)
+        self.assertNotIn(b"Enter", done.stderr)
 
 
 if __name__ == "__main__":
