@@ -27,8 +27,14 @@ namespace {
 
 class LocalBackend final : public Backend {
  public:
-  LocalBackend(const std::shared_ptr<const Catalog>& catalog, std::shared_ptr<service::ProfileStore> profiles)
-      : catalog_(catalog), profiles_(std::move(profiles)), resolver_(catalog, profiles_), answers_(catalog) {}
+  // `folder`: why profiles are in memory alone; OK: they are not.
+  LocalBackend(const std::shared_ptr<const Catalog>& catalog, std::shared_ptr<service::ProfileStore> profiles,
+               absl::Status folder)
+      : catalog_(catalog),
+        profiles_(std::move(profiles)),
+        folder_(std::move(folder)),
+        resolver_(catalog, profiles_),
+        answers_(catalog) {}
 
   absl::Status ResolveConfig(const v1::ResolveConfigRequest& request, v1::ResolveConfigResponse* response) override {
     return resolver_.ResolveConfig(request, response);
@@ -115,16 +121,25 @@ class LocalBackend final : public Backend {
     FLIGHTPLAN_RETURN_IF_ERROR(end.status);
     *profile = std::move(end.profile);
     if (profile->kind() == "synthetic" || profile->rows_size() == 0) return absl::OkStatus();
-    return ImportProfile(v1::HardwareProfile(*profile), profile);
+    // What was measured is shown and written to --out, whatever the folder says.
+    const absl::Status stored = ImportProfile(v1::HardwareProfile(*profile), profile);
+    if (!stored.ok()) profile->add_notes(absl::StrCat("not stored: ", stored.message()));
+    return absl::OkStatus();
   }
   absl::Status ImportProfile(const v1::HardwareProfile& profile, v1::HardwareProfile* stored) override {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(*stored, profiles_->Put(profile));
+    FLIGHTPLAN_RETURN_IF_ERROR(folder_);
+    absl::StatusOr<v1::HardwareProfile> put = profiles_->Put(profile);
+    // No server is away: the folder cannot be written.
+    if (absl::IsUnavailable(put.status())) return absl::FailedPreconditionError(put.status().message());
+    FLIGHTPLAN_RETURN_IF_ERROR(put.status());
+    *stored = *std::move(put);
     return absl::OkStatus();
   }
   absl::Status ReportMeasurement(const v1::Measurement&) override {
     return absl::FailedPreconditionError("a report wants a server with an evidence store: --server ADDRESS");
   }
   absl::Status ListProfiles(std::vector<v1::HardwareProfile>* profiles) override {
+    FLIGHTPLAN_RETURN_IF_ERROR(folder_);
     std::string token;
     do {
       FLIGHTPLAN_ASSIGN_OR_RETURN(service::ProfileStore::Page page, profiles_->List(0, token));
@@ -137,6 +152,7 @@ class LocalBackend final : public Backend {
  private:
   const std::shared_ptr<const Catalog> catalog_;
   const std::shared_ptr<service::ProfileStore> profiles_;
+  const absl::Status folder_;
   Resolver resolver_;
   CatalogAnswers answers_;
 };
@@ -174,9 +190,11 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeLocalBackend(const std::string& cat
   const auto ignore = [](const std::string&) {};
   const auto in_force = [shared] { return shared; };
   auto profiles = service::OpenProfileStore(ProfileFolder(), service::kDefaultProfileAge, in_force, ignore);
-  if (!profiles.ok()) profiles = service::OpenProfileStore("", service::kDefaultProfileAge, in_force, ignore);
+  // Nor over a folder that cannot be read: what asks for the profiles themselves is told.
+  const absl::Status folder = profiles.status();
+  if (!folder.ok()) profiles = service::OpenProfileStore("", service::kDefaultProfileAge, in_force, ignore);
   FLIGHTPLAN_RETURN_IF_ERROR(profiles.status());
-  return std::make_unique<LocalBackend>(shared, *std::move(profiles));
+  return std::make_unique<LocalBackend>(shared, *std::move(profiles), folder);
 }
 
 }  // namespace flightplan::cli

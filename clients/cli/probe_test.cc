@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "clients/cli/backend.h"
 #include "clients/cli/command.h"
 #include "clients/cli/probe_report.h"
@@ -88,6 +90,28 @@ TEST_F(ProbeTest, ExitCodesSayWhoseFaultItIs) {
       << context_.err;
   EXPECT_EQ(Run({"probe", "--import", "/nowhere/p.json"}), kExitMisuse);
   EXPECT_EQ(Probe({"--out", "/nowhere/p.json"}), kExitOutput);
+}
+
+TEST_F(ProbeTest, WhatIsMeasuredOutlivesAFolderThatCannotBeMadeOrRead) {
+  const std::string measured = Measured();
+  std::string line = absl::StrReplaceAll(Contents(measured), {{"\n", ""}});
+  std::ofstream(File("worker.sh")) << "#!/bin/sh\ncat <<'END'\n{\"profile\": " << line << "}\nEND\n";
+  std::filesystem::permissions(File("worker.sh"), std::filesystem::perms::owner_all);
+  for (const char* folder : {"/proc/nope/profiles", "/proc/version"}) {
+    setenv("FLIGHTPLAN_PROFILE_DIR", folder, 1);
+    const std::string out = File("kept.json");
+    std::filesystem::remove(out);
+    EXPECT_EQ(Run({"probe", "--worker", File("worker.sh"), "--out", out}), kExitOk) << context_.err;
+    EXPECT_TRUE(absl::StrContains(context_.out, "not stored: ")) << context_.out;
+    EXPECT_TRUE(absl::StrContains(Contents(out), "not stored: ")) << Contents(out);
+    EXPECT_EQ(Run({"probe", "--import", measured}), kExitMisuse) << context_.err;
+    EXPECT_TRUE(absl::StrContains(context_.err, "/proc/")) << context_.err;
+    EXPECT_EQ(Run({"models", "qwen3-30b-a3b"}), kExitOk) << context_.err;
+  }
+  EXPECT_EQ(Run({"probe", "--list"}), kExitMisuse) << "the folder is a file: " << context_.out;
+  setenv("FLIGHTPLAN_PROFILE_DIR", File("profiles").c_str(), 1);
+  EXPECT_EQ(Run({"probe", "--worker", File("worker.sh")}), kExitOk) << context_.err;
+  EXPECT_FALSE(absl::StrContains(context_.out, "not stored")) << context_.out;
 }
 
 TEST_F(ProbeTest, AnImportedProfileIsListedAndCitedByResolve) {
