@@ -43,6 +43,10 @@ absl::Status CheckWithoutEffect(const Settings& settings) {
        !settings.webhook_listen.empty()},
       {"webhook_mode", settings.webhook_mode != plain.webhook_mode, "webhook_listen", !settings.webhook_listen.empty()},
       {"webhook_fail_closed", settings.webhook_fail_closed, "webhook_listen", !settings.webhook_listen.empty()},
+      {"stack_releases", !settings.stack_releases.empty(), "webhook_listen", !settings.webhook_listen.empty()},
+      {"quota_file", !settings.quota_file.empty(), "token_file", !settings.token_file.empty()},
+      {"probe_worker", !settings.probe_worker.empty(), "probe", settings.probe},
+      {"probe_fake", !settings.probe_fake.empty(), "probe", settings.probe},
       {"decision_log_text", settings.decision_log_text, "decision_log", settings.decision_log != plain.decision_log}};
   for (const auto& [setting, set, other, other_set] : kNeeds) {
     if (set && !other_set) return absl::InvalidArgumentError(absl::StrCat(setting, " needs ", other));

@@ -159,10 +159,16 @@ TEST(Settings, WhatHasNoEffectAloneNeedsTheOther) {
     EXPECT_NE(ErrorOf({flag}).find(" needs web_listen"), std::string::npos) << flag;
   }
   for (const char* flag : {"--webhook_cert_file=c", "--webhook_key_file=k", "--webhook_client_ca_file=ca",
-                           "--webhook_mode=enforce", "--webhook_fail_closed"}) {
+                           "--webhook_mode=enforce", "--webhook_fail_closed", "--stack_releases=megatron-lm@0.17"}) {
     EXPECT_NE(ErrorOf({flag}).find(" needs webhook_listen"), std::string::npos) << flag;
     EXPECT_EQ(ErrorOf({"--webhook_listen=0.0.0.0:1", "--webhook_cert_file=c", "--webhook_key_file=k", flag}), "");
   }
+  for (const char* flag : {"--probe_worker=w", "--probe_fake=f"}) {
+    EXPECT_NE(ErrorOf({flag}).find(" needs probe"), std::string::npos) << flag;
+    EXPECT_EQ(ErrorOf({"--probe", flag}), "");
+  }
+  EXPECT_NE(ErrorOf({"--quota_file=q"}).find("quota_file needs token_file"), std::string::npos);
+  EXPECT_EQ(ErrorOf({"--quota_file=q", "--token_file=t"}), "");
   EXPECT_NE(ErrorOf({"--decision_log_text"}).find("decision_log_text needs decision_log"), std::string::npos);
   EXPECT_EQ(ErrorOf({"--decision_log_text", "--decision_log=stdout"}), "");
 }

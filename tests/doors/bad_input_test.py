@@ -46,7 +46,7 @@ SETTINGS = {
     "a site's catalogue": "gpus --catalog-dir LINK",
     "settings": "serve --check_config --config FILE",
     "tokens": "serve --check_config --token_file FILE",
-    "quotas": "serve --check_config --quota_file FILE",
+    "quotas": "serve --check_config --token_file tokens.yaml --quota_file FILE",
     "the server's catalogue": "serve --check_config --catalog_dir LINK",
     "a certificate": "serve --check_config --tls_cert_file FILE --tls_key_file FILE",
     "a probe to replay": "probe --fake FILE",
@@ -72,6 +72,7 @@ class BadInput(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.root = pathlib.Path(folder.name)
+        (cls.root / "tokens.yaml").write_text("tokens: []\n")
         cls.socket = cls.root / "s.sock"
         cls.server = subprocess.Popen([FLIGHTPLAN, "serve", f"--listen=unix:{cls.socket}", "--http_listen=", "--drain_delay=0s"],
                                       stderr=subprocess.DEVNULL)

@@ -383,8 +383,8 @@ class KubernetesDoor(unittest.TestCase):
 
     def test_a_release_of_no_stack_is_refused_at_the_start(self):
         for check in ([], ["--check_config"]):
-            done = subprocess.run([FLIGHTPLAN, "serve", "--stack_releases=megatron-ml@0.17", *check], capture_output=True,
-                                  timeout=30)
+            done = subprocess.run([FLIGHTPLAN, "serve", "--stack_releases=megatron-ml@0.17", "--webhook_listen=127.0.0.1:0",
+                                   "--webhook_cert_file=c", "--webhook_key_file=k", *check], capture_output=True, timeout=30)
             self.assertEqual(done.returncode, 2)
             self.assertIn(b"stack_releases is 'megatron-ml@0.17', must be of a known stack; nearest is megatron-lm", done.stderr)
 
