@@ -13,16 +13,18 @@
 namespace flightplan::service {
 namespace {
 
-constexpr double kMaxRate = 1e6;
+// A call in two weeks: nanoseconds between calls have room in 64 bits.
+constexpr double kMinRate = 1e-6, kMaxRate = 1e6;
 constexpr int64_t kMaxConcurrent = 1'000'000;
 
 absl::StatusOr<Quota> ReadQuota(const YamlDocument& document, const YamlNode& node, absl::string_view field) {
   Quota quota;
   if (const YamlNode* rate = node.Find("calls_per_second"); rate != nullptr) {
     if (rate->kind != YamlNode::Kind::kScalar || !absl::SimpleAtod(rate->text, &quota.calls_per_second) ||
-        !(quota.calls_per_second > 0 && quota.calls_per_second <= kMaxRate)) {
-      return document.Error(*rate, absl::StrCat(field, ".calls_per_second"),
-                            absl::StrCat("is ", rate->Describe(), ", must be a number above 0, at most ", kMaxRate));
+        !(quota.calls_per_second >= kMinRate && quota.calls_per_second <= kMaxRate)) {
+      return document.Error(
+          *rate, absl::StrCat(field, ".calls_per_second"),
+          absl::StrCat("is ", rate->Describe(), ", must be a number from ", kMinRate, " to ", kMaxRate));
     }
   }
   if (const YamlNode* count = node.Find("concurrent"); count != nullptr) {
