@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/utf8.h"
+#include "service/web/gzip.h"
 #include "service/wire/front_metadata.h"
 
 namespace flightplan::service {
@@ -82,21 +83,6 @@ absl::StatusOr<bool> IsGzip(absl::string_view encoding) {
   if (encoding == "gzip") return true;
   return absl::UnimplementedError(
       absl::StrCat("the message is packed as '", Utf8Clip(encoding, 64), "', and this server unpacks ", kEncodings));
-}
-
-// "gzip;q=1.0, br": whether gzip is among them, and not with weight 0.
-bool TakesGzip(absl::string_view accepted) {
-  for (const absl::string_view item : absl::StrSplit(accepted, ',')) {
-    const std::vector<absl::string_view> parts = absl::StrSplit(item, ';');
-    if (absl::StripAsciiWhitespace(parts[0]) != "gzip") continue;
-    double weight = 1;
-    for (absl::string_view part : parts) {
-      part = absl::StripAsciiWhitespace(part);
-      if (absl::ConsumePrefix(&part, "q=") && !absl::SimpleAtod(part, &weight)) weight = 0;
-    }
-    return weight > 0;
-  }
-  return false;
 }
 
 absl::StatusOr<std::optional<absl::Duration>> ReadTimeout(const HttpRequest& request) {

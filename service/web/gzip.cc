@@ -3,8 +3,13 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace flightplan::service {
 namespace {
@@ -28,6 +33,20 @@ struct Inflater {
 };
 
 }  // namespace
+
+bool TakesGzip(absl::string_view accepted) {
+  for (const absl::string_view item : absl::StrSplit(accepted, ',')) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(item, ';');
+    if (absl::StripAsciiWhitespace(parts[0]) != "gzip") continue;
+    double weight = 1;
+    for (absl::string_view part : parts) {
+      part = absl::StripAsciiWhitespace(part);
+      if (absl::ConsumePrefix(&part, "q=") && !absl::SimpleAtod(part, &weight)) weight = 0;
+    }
+    return weight > 0;
+  }
+  return false;
+}
 
 absl::StatusOr<std::string> Gunzip(absl::string_view bytes, size_t max_bytes) {
   Inflater inflater;

@@ -79,7 +79,8 @@ HttpResponse ServeAsset(absl::Span<const WebAsset> assets, const HttpRequest& re
     response.content_type.clear();
     return response;
   }
-  if (Names(request.Header("accept-encoding"), "gzip")) {
+  const std::string* const accepted = request.Header("accept-encoding");
+  if (accepted != nullptr && TakesGzip(*accepted)) {
     response.headers.push_back({"Content-Encoding", "gzip"});
     response.body = std::string(asset->gzipped);
     return response;

@@ -56,7 +56,9 @@ TEST_F(WebAssetsTest, FilesGoOutPackedToWhomeverTakesIt) {
   EXPECT_EQ(packed.body, code_);
   EXPECT_EQ(Header(packed, "Content-Encoding"), "gzip");
   EXPECT_THAT(Header(packed, "Cache-Control"), HasSubstr("immutable"));
-  EXPECT_EQ(Get("/assets/app-1a2b.js", {{"Accept-Encoding", "br"}}).body, "let a;");
+  for (const char* other : {"br", "gzip;q=0", "br, gzip; q=0.0"}) {
+    EXPECT_EQ(Get("/assets/app-1a2b.js", {{"Accept-Encoding", other}}).body, "let a;") << other;
+  }
 }
 
 TEST_F(WebAssetsTest, WhoHasItIsToldSo) {
