@@ -63,6 +63,7 @@ TEST(Flags, SayWhatWouldBeRight) {
       {{"--stage", "prod"}, "--stage wants one of bring-up, tune, production, not 'prod'"},
       {{"--profile-host", "1.5"}, "--profile-host wants a number of 0 to 1, not '1.5'"},
       {{"--profile-host", "nan"}, "--profile-host wants a number"},
+      {{"--profile-memory-gib", "1e300"}, "--profile-memory-gib wants a number of 0 to 931323"},
       {{"--set", "moe_token_dispatcher_type"}, "--set wants KNOB=VALUE"},
       {{"--unset", "a=b"}, "--unset wants a knob's name alone"},
       {{"a", "b"}, "unexpected argument 'b'"},

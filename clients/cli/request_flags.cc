@@ -22,7 +22,7 @@ namespace flightplan::cli {
 namespace {
 
 constexpr double kAnyShare = 1.0;
-constexpr double kMostGib = 1e15 / kGib;  // Hardware.reserved_bytes
+constexpr double kMostGib = 1e15 / kGib;  // Hardware.reserved_bytes and the like
 constexpr absl::string_view kCapabilities[] = {"deepep", "hybridep", "ncclep", "paged_stash", "none"};
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
@@ -155,7 +155,7 @@ std::vector<FlagGroup> ResolveFlags(ResolveOptions* o) {
         {"--profile-a2a", "SHARE", "", ToReal(&o->profile_a2a, 0, kAnyShare)},
         {"--profile-host", "SHARE", "", ToReal(&o->profile_host, 0, kAnyShare)},
         {"--profile-bubble", "SHARE", "", ToReal(&o->profile_bubble, 0, kAnyShare)},
-        {"--profile-memory-gib", "X", "", ToReal(&o->profile_memory_gib, 0, kUnbounded)},
+        {"--profile-memory-gib", "X", "", ToReal(&o->profile_memory_gib, 0, kMostGib)},
         {"--profile-wall", "memory|communication|host|compute", "", ToChoice(&o->profile_wall, WordsOf(kWalls))}}});
   return groups;
 }
