@@ -232,6 +232,24 @@ TEST(RequestBounds, APinThatContradictsTheLayoutIsRefused) {
             (std::set<std::string>{"pinned_knobs[2]", "knobs.pipeline_model_parallel_size"}));
 }
 
+// Sizes of a search are 32 bits: 2^32 + 8 were 8.
+TEST(RequestBounds, APinnedSizeIsWithinWhatALayoutMayBe) {
+  for (const int64_t size : {int64_t{-4294967288}, int64_t{0}, int64_t{1 << 20} + 1, int64_t{4294967304}}) {
+    v1::ResolveConfigRequest request = DeepSeekOnH100();
+    v1::ResolveConfigResponse response;
+    request.clear_layout();
+    v1::KnobValue value;
+    value.set_int_value(size);
+    Pin("tensor_model_parallel_size", value, &request);
+    const absl::Status status = TestResolver().ResolveConfig(request, &response);
+    EXPECT_EQ(ViolatedFields(status), (std::set<std::string>{"pinned_knobs[0]"})) << size << ": " << status;
+    v1::PlanLayoutsRequest open;
+    *open.mutable_base() = request;
+    v1::PlanResult result;
+    EXPECT_EQ(TestResolver().PlanLayouts(open, {}, &result).code(), absl::StatusCode::kInvalidArgument) << size;
+  }
+}
+
 TEST(RequestBounds, APinnedLengthAndBatchAreTheWorkload) {
   v1::ResolveConfigRequest pinned = DeepSeekOnH100();
   v1::ResolveConfigRequest said = pinned;

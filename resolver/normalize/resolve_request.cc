@@ -122,6 +122,10 @@ void TakePins(const v1::ResolveConfigRequest& request, const NormalizedIntent& i
       violations->Add(FieldOfPin(request, knob), absl::StrCat(Name(knob), " must be 1..", max, ", not ", *size));
     }
   };
+  for (const SizeWish& size : kSizeWishes) {
+    int64_t pinned = 0;
+    take(size.knob, kMaxParallelSize, &pinned);
+  }
   take(Knob::seq_length, kMaxSeqLength, &workload->seq_length);
   take(Knob::global_batch_size, kMaxBatchSize, &workload->global_batch_size);
 }
