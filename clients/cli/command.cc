@@ -225,7 +225,7 @@ FlagGroup BackendFlags(BackendOptions* options) {
   return {"answer",
           {{"--server", "ADDRESS", "HOST:PORT or unix:PATH of a running server; default: in process",
             ToText(&options->server)},
-           {"--catalog-dir", "DIR", "a site's own models, GPUs, clusters (*.yaml)", ToText(&options->catalog_dir)}}};
+           {"--catalog-dir", "DIR", "a site's own models and GPUs (*.yaml)", ToText(&options->catalog_dir)}}};
 }
 
 absl::StatusOr<std::shared_ptr<Backend>> MakeBackend(const BackendOptions& options, const Context& context) {

@@ -26,10 +26,8 @@ template <class T>
 NameIndex IndexNames(const std::vector<T>& entries) {
   NameIndex index;
   for (size_t i = 0; i < entries.size(); ++i) index.emplace(Canonical(entries[i].name), i);
-  if constexpr (!std::is_same_v<T, ClusterSpec>) {
-    for (size_t i = 0; i < entries.size(); ++i) {
-      for (const std::string& alias : entries[i].aliases) index.emplace(Canonical(alias), i);
-    }
+  for (size_t i = 0; i < entries.size(); ++i) {
+    for (const std::string& alias : entries[i].aliases) index.emplace(Canonical(alias), i);
   }
   return index;
 }
@@ -69,7 +67,6 @@ struct Catalog::Data {
   CatalogEntries entries;
   NameIndex models;
   NameIndex gpus;
-  NameIndex clusters;
   std::string revision;
 };
 
@@ -87,18 +84,9 @@ absl::StatusOr<Catalog> Catalog::WithOverlay(absl::Span<const CatalogFile> files
   }
   SortByName(&data->entries.models);
   SortByName(&data->entries.gpus);
-  SortByName(&data->entries.clusters);
   data->models = IndexNames(data->entries.models);
   data->gpus = IndexNames(data->entries.gpus);
-  data->clusters = IndexNames(data->entries.clusters);
   data->revision = Sha256Hex(content);
-  for (const ClusterSpec& cluster : data->entries.clusters) {
-    absl::StatusOr<const GpuSystem*> gpu = flightplan::Find(data->entries.gpus, data->gpus, "GPU", cluster.gpu);
-    if (!gpu.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("field clusters[", cluster.name, "].gpu: ", gpu.status().message()));
-    }
-  }
   return Catalog(std::move(data));
 }
 
@@ -115,13 +103,8 @@ absl::StatusOr<const GpuSystem*> Catalog::FindGpu(absl::string_view name) const 
   return flightplan::Find(data_->entries.gpus, data_->gpus, "GPU", name);
 }
 
-absl::StatusOr<const ClusterSpec*> Catalog::FindCluster(absl::string_view name) const {
-  return flightplan::Find(data_->entries.clusters, data_->clusters, "cluster", name);
-}
-
 absl::Span<const ModelSpec> Catalog::models() const { return data_->entries.models; }
 absl::Span<const GpuSystem> Catalog::gpus() const { return data_->entries.gpus; }
-absl::Span<const ClusterSpec> Catalog::clusters() const { return data_->entries.clusters; }
 const std::string& Catalog::revision() const { return data_->revision; }
 
 }  // namespace flightplan

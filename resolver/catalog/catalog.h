@@ -1,4 +1,4 @@
-// Models, GPU systems and a site's clusters: built into the binary, extended by overlay files. Immutable after load, so
+// Models and GPU systems: built into the binary, extended by overlay files. Immutable after load, so
 // one Catalog may be read from many threads; copies share the data.
 #pragma once
 
@@ -25,7 +25,7 @@ class Catalog {
   // What ships with the binary.
   static absl::StatusOr<Catalog> Builtin();
   // The built-in catalogue with a site's files on top, in the order given: an entry whose name is already taken
-  // replaces it. A file holds any of the lists `models`, `gpus`, `clusters`. A bad file is refused as a whole, with
+  // replaces it. A file holds the lists `models` and `gpus`, or one of them. A bad file is refused as a whole, with
   // file, line, field and what would be right.
   static absl::StatusOr<Catalog> WithOverlay(absl::Span<const CatalogFile> files);
 
@@ -33,12 +33,10 @@ class Catalog {
   // live as long as any copy of this catalogue.
   absl::StatusOr<const ModelSpec*> FindModel(absl::string_view name) const;
   absl::StatusOr<const GpuSystem*> FindGpu(absl::string_view name) const;
-  absl::StatusOr<const ClusterSpec*> FindCluster(absl::string_view name) const;
 
   // Sorted by name.
   absl::Span<const ModelSpec> models() const;
   absl::Span<const GpuSystem> gpus() const;
-  absl::Span<const ClusterSpec> clusters() const;
 
   // Digest of the content: equal for equal catalogues, different when any entry differs.
   const std::string& revision() const;

@@ -149,17 +149,6 @@ absl::StatusOr<GpuSystem> ReadGpu(const YamlDocument& doc, const YamlNode& node,
   return gpu;
 }
 
-absl::StatusOr<ClusterSpec> ReadCluster(const YamlDocument& doc, const YamlNode& node, const std::string& entry) {
-  FLIGHTPLAN_RETURN_IF_ERROR(doc.CheckKeys(node, Path("clusters", entry, ""), Names(ClusterFields(), {})));
-  ClusterSpec cluster;
-  FLIGHTPLAN_RETURN_IF_ERROR(ReadFields(
-      doc, node, "clusters", entry, ClusterFields(),
-      [&](const Field<ClusterSpec>& field, const Value& value) { return SetField(field, value, &cluster); }));
-  if (cluster.name.empty()) return doc.Error(node, Path("clusters", entry, "name"), "is missing");
-  if (cluster.gpu.empty()) return doc.Error(node, Path("clusters", entry, "gpu"), "is missing; needs a GPU's name");
-  return cluster;
-}
-
 template <class T, class Read>
 absl::Status ReadList(const YamlDocument& doc, absl::string_view list, Read read, std::vector<T>* entries) {
   const YamlNode* node = doc.root.Find(list);
@@ -202,12 +191,11 @@ absl::Status LoadCatalogDocument(const YamlDocument& doc, CatalogEntries* entrie
   if (doc.root.kind == YamlNode::Kind::kNull) return absl::OkStatus();
   if (doc.root.kind != YamlNode::Kind::kMap) {
     return doc.Error(doc.root, "",
-                     absl::StrCat("the file is ", doc.root.Describe(), "; needs a mapping of models, gpus, clusters"));
+                     absl::StrCat("the file is ", doc.root.Describe(), "; needs a mapping of models, gpus"));
   }
-  FLIGHTPLAN_RETURN_IF_ERROR(doc.CheckKeys(doc.root, "", {"models", "gpus", "clusters"}));
+  FLIGHTPLAN_RETURN_IF_ERROR(doc.CheckKeys(doc.root, "", {"models", "gpus"}));
   FLIGHTPLAN_RETURN_IF_ERROR(ReadList<ModelSpec>(doc, "models", ReadModel, &entries->models));
-  FLIGHTPLAN_RETURN_IF_ERROR(ReadList<GpuSystem>(doc, "gpus", ReadGpu, &entries->gpus));
-  return ReadList<ClusterSpec>(doc, "clusters", ReadCluster, &entries->clusters);
+  return ReadList<GpuSystem>(doc, "gpus", ReadGpu, &entries->gpus);
 }
 
 }  // namespace flightplan

@@ -14,10 +14,9 @@ namespace flightplan {
 struct CatalogEntries {
   std::vector<ModelSpec> models;
   std::vector<GpuSystem> gpus;
-  std::vector<ClusterSpec> clusters;
 };
 
-// Adds the entries of one file: a mapping of the lists `models`, `gpus`, `clusters`, any of them. An entry replaces one
+// Adds the entries of one file: a mapping of the lists `models` and `gpus`, or one of them. An entry replaces one
 // of the same name that an earlier file gave; twice in one file is a fault. Messages: "file:line:col: field X: what".
 absl::Status LoadCatalogDocument(const YamlDocument& doc, CatalogEntries* entries);
 // The same from the file's text.

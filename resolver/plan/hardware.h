@@ -49,22 +49,6 @@ struct GpuSystem {
   bool has_nvlink() const { return nvlink_domain_gpus > 1; }
 };
 
-// A site's own system: a GPU of the catalogue with what differs here, and the software that runs on it.
-struct ClusterSpec {
-  std::string name;
-  std::string gpu;  // name in the catalogue
-  std::optional<int64_t> max_gpus;
-  std::optional<int64_t> nvlink_domain_gpus;
-  std::optional<int64_t> gpus_per_node;
-  std::optional<int64_t> nic_gbit_per_second;  // per GPU
-  std::vector<std::string> capabilities;       // installed dispatcher backends and the like: "deepep", "hybridep"
-  std::optional<std::string> te;
-  std::optional<std::string> torch;
-  std::optional<std::string> cuda;
-  std::optional<std::string> nccl;
-  std::string notes;
-};
-
 // True when the system's list of flex backends names this one.
 inline bool HasFlexBackend(const GpuSystem& gpu, absl::string_view backend) {
   for (const std::string& name : gpu.flex_backends) {

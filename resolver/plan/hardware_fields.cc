@@ -6,7 +6,6 @@ namespace flightplan {
 namespace {
 
 using G = GpuSystem;
-using C = ClusterSpec;
 
 constexpr int64_t kMaxGpus = int64_t{1} << 24;
 constexpr double kTera = 1e12;
@@ -38,25 +37,9 @@ const Field<GpuSystem> kGpuFields[] = {
     {"notes", &G::notes},
 };
 
-const Field<ClusterSpec> kClusterFields[] = {
-    {"name", &C::name},
-    {"gpu", &C::gpu},
-    {"max_gpus", &C::max_gpus, 1, kMaxGpus},
-    {"nvlink_domain_gpus", &C::nvlink_domain_gpus, 1, kMaxGpus},
-    {"gpus_per_node", &C::gpus_per_node, 1, 1024},
-    {"nic_gbit_per_second", &C::nic_gbit_per_second, 0, 1000000},
-    {"capabilities", &C::capabilities},
-    {"te", &C::te},
-    {"torch", &C::torch},
-    {"cuda", &C::cuda},
-    {"nccl", &C::nccl},
-    {"notes", &C::notes},
-};
-
 }  // namespace
 
 absl::Span<const Field<GpuSystem>> GpuFields() { return kGpuFields; }
-absl::Span<const Field<ClusterSpec>> ClusterFields() { return kClusterFields; }
 
 std::vector<std::pair<absl::string_view, std::string>> GpuFaults(const GpuSystem& gpu) {
   std::vector<std::pair<absl::string_view, std::string>> faults;

@@ -1,4 +1,4 @@
-// The fields of GpuSystem and ClusterSpec as the catalogue files write them: people's units, converted here.
+// The fields of GpuSystem as the catalogue files write them: people's units, converted here.
 #pragma once
 
 #include <string>
@@ -14,7 +14,6 @@ namespace flightplan {
 
 // Every field but the compute capability ("compute_capability": "9.0") and the memory to plan with, which follows.
 absl::Span<const Field<GpuSystem>> GpuFields();
-absl::Span<const Field<ClusterSpec>> ClusterFields();
 
 // Every figure that no machine has, by the name of its field, and what it must be.
 std::vector<std::pair<absl::string_view, std::string>> GpuFaults(const GpuSystem& gpu);

@@ -67,7 +67,7 @@ const Row kRows[] = {
     {"webhook_mode", &S::webhook_mode, "shadow (count only), warn or enforce (deny what would fail)"},
     {"webhook_fail_closed", &S::webhook_fail_closed, "enforce denies what could not be checked"},
     {"stack_releases", &S::stack_releases, "NAME@VERSION that the site runs, for the webhook; may be repeated"},
-    {"catalog_dir", &S::catalog_dir, "DIR of *.yaml files with a site's own models, GPUs and clusters"},
+    {"catalog_dir", &S::catalog_dir, "DIR of *.yaml files with a site's own models and GPUs"},
     {"decision_log", &S::decision_log, "off, stdout or file:PATH: one JSON line per answer"},
     {"decision_log_text", &S::decision_log_text,
      "store scripts and other text of requests in it too, so that they can be replayed; they may hold secrets"},
