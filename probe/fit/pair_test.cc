@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 
 #include "probe/fit/sm_advice.h"
@@ -87,45 +88,32 @@ TEST(ForecastPair, EarlyAttentionReleaseExposesTheCombine) {
   EXPECT_GT(ForecastPair(Parts(1, 1), {.early_release = true}).us, ForecastPair(Parts(1, 1), {}).us);
 }
 
-SmQuestion Question(double link_bytes_per_second) {
-  SmQuestion question;
-  question.parts = Parts(600, 0);
-  question.exchange_bytes = 200e6;
-  question.latency_us = 20;
-  question.link_us_per_byte = 1e6 / link_bytes_per_second;
-  return question;
+// Falls until an exchange of `filled` SMs fills its link, then rises by what it takes from the compute.
+std::array<double, kSmCounts> TimesOf(int filled) {
+  std::array<double, kSmCounts> us{};
+  for (size_t i = 0; i < kSmCounts; ++i) {
+    const int sms = kLeastSms + 2 * static_cast<int>(i);
+    us[i] = 1000.0 + (sms < filled ? 20.0 * (filled - sms) : 2.0 * (sms - filled));
+  }
+  return us;
 }
 
-constexpr SaturatingCurve kBandwidth{20e9, 2e12, 6, 0.02, 1, 132};
-constexpr CorunCurve kCorun{132, 1.02, 1.0, 1.1, 0.2, 0.02};
-
-// The pair is shortest where more SMs no longer shorten the exchange that shows.
-TEST(AdviseSms, FollowsTheLink) {
-  const auto slow = AdviseSms(Question(50e9), kBandwidth, kCorun);
-  const auto fast = AdviseSms(Question(400e9), kBandwidth, kCorun);
-  ASSERT_TRUE(slow.has_value() && fast.has_value());
-  EXPECT_LE(slow->low, 8) << "a slow link is filled by a few SMs";
-  EXPECT_GT(fast->best, slow->best);
-  for (const auto& advice : {*slow, *fast}) {
+TEST(PickSms, FollowsTheShortest) {
+  for (const int filled : {8, 20, 64}) {
+    const SmAdvice advice = PickSms(TimesOf(filled), kSmCounts, 0.02);
+    EXPECT_EQ(advice.best, filled);
+    EXPECT_EQ(advice.best_us, 1000);
     EXPECT_LE(advice.low, advice.best);
     EXPECT_GE(advice.high, advice.best);
-    EXPECT_EQ(advice.best % 2, 0);
     EXPECT_GE(advice.low, kLeastSms);
     EXPECT_LE(advice.high, kMostSms);
   }
+  EXPECT_EQ(PickSms(TimesOf(20), 4, 0.02).best, kLeastSms + 6) << "of those that there are";
 }
 
-TEST(AdviseSms, AnUncertainCurveGivesAWiderRange) {
-  SaturatingCurve vague = kBandwidth;
-  vague.error = 0.3;
-  const auto sure = AdviseSms(Question(400e9), kBandwidth, kCorun), unsure = AdviseSms(Question(400e9), vague, kCorun);
-  EXPECT_GT(unsure->high - unsure->low, sure->high - sure->low);
-}
-
-TEST(AdviseSms, SaysNothingWithoutAnExchange) {
-  SmQuestion question = Question(50e9);
-  question.exchange_bytes = 0;
-  EXPECT_FALSE(AdviseSms(question, kBandwidth, kCorun).has_value());
+TEST(PickSms, AnUncertainCurveGivesAWiderRange) {
+  const SmAdvice sure = PickSms(TimesOf(20), kSmCounts, 0.02), unsure = PickSms(TimesOf(20), kSmCounts, 0.3);
+  EXPECT_GT(unsure.high - unsure.low, sure.high - sure.low);
 }
 
 }  // namespace

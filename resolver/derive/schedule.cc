@@ -41,10 +41,6 @@ int64_t WarmUpPasses(const Schedule& s, int rank) {
   return std::min(total, passes);
 }
 
-int64_t MostInFlight(const Schedule& s, int rank) {
-  return std::min(s.microbatches * s.vpp, WarmUpPasses(s, rank) + 1);
-}
-
 double MostKept(const Schedule& s, int rank, const double* bytes, bool at_last) {
   const int64_t total = s.microbatches * s.vpp;
   const int64_t warm_up = WarmUpPasses(s, rank);

@@ -25,7 +25,4 @@ double MostKept(const Schedule& schedule, int rank, const double* bytes, bool at
 // Forward passes of rank `rank` before its first backward.
 int64_t WarmUpPasses(const Schedule& schedule, int rank);
 
-// Chunk passes in flight at most.
-int64_t MostInFlight(const Schedule& schedule, int rank);
-
 }  // namespace flightplan

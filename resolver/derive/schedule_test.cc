@@ -70,9 +70,9 @@ TEST(MostKept, EqualsTheReplayedOrder) {
   }
 }
 
-TEST(MostInFlight, AddsOneForEpOverlap) {
-  EXPECT_EQ(MostInFlight({.pp = 4, .vpp = 2, .microbatches = 16, .group = 4}, 0), 2 * 3 + 4 + 1);
-  EXPECT_EQ(MostInFlight({.pp = 4, .vpp = 2, .microbatches = 16, .group = 4, .extra_forward = true}, 0), 2 * 3 + 4 + 2);
+TEST(WarmUpPasses, AreOneMoreForEpOverlap) {
+  EXPECT_EQ(WarmUpPasses({.pp = 4, .vpp = 2, .microbatches = 16, .group = 4}, 0), 2 * 3 + 4);
+  EXPECT_EQ(WarmUpPasses({.pp = 4, .vpp = 2, .microbatches = 16, .group = 4, .extra_forward = true}, 0), 2 * 3 + 4 + 1);
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 #include "resolver/estimate/step.h"
 
-#include <algorithm>
-#include <cstddef>
-
 #include "resolver/estimate/schedule.h"
 
 namespace flightplan {
@@ -41,18 +38,6 @@ PipelineTransfer PipelineTransferOf(const GpuRates& rates, double gpus, double s
 double PipelineTransferUs(const GpuRates& rates, double gpus, double stage_bytes, double microbatches, double pp,
                           double vpp) {
   return PipelineTransferOf(rates, gpus, stage_bytes, microbatches, pp, vpp).exposed;
-}
-
-double StepLowerBoundUs(const ModelWork& work, const Candidate& plan, const GpuRates& rates) {
-  if (!rates.known) return 0;
-  double fastest = rates.peak_us[0];
-  const double own = rates.peak_us[static_cast<size_t>(plan.precision)];
-  if (own > 0) fastest = std::min(fastest, own);
-  const double flops = FlopsPerToken(work, static_cast<double>(plan.seq_length)) *
-                       static_cast<double>(plan.global_batch_size) * static_cast<double>(plan.seq_length);
-  const double compute = flops * ComputedShare(plan) / static_cast<double>(plan.gpus) * fastest;
-  const double microbatches = std::max(1.0, MicrobatchesOf(plan));
-  return compute * (1 + (plan.pp - 1) / (std::max(1, plan.vpp) * microbatches));
 }
 
 }  // namespace flightplan

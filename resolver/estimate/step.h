@@ -74,7 +74,4 @@ double PipelineTransferUs(const GpuRates& rates, double gpus, double stage_bytes
 // Of the model FLOPs of a step, the share that is computed: frozen weights have no gradients, a third of the products.
 inline double ComputedShare(const Candidate& plan) { return plan.adapters.any() ? 2.0 / 3 : 1; }
 
-// No candidate with these sizes can be faster: its model FLOPs at the data sheet's peak, and the pipeline's bubble.
-double StepLowerBoundUs(const ModelWork& work, const Candidate& plan, const GpuRates& rates);
-
 }  // namespace flightplan

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "resolver/estimate/exchange.h"
 #include "resolver/estimate/layer_modules.h"
 #include "resolver/estimate/layer_terms.h"
+#include "resolver/estimate/schedule.h"
 #include "resolver/estimate/step_test_util.h"
 
 namespace flightplan {
@@ -40,6 +42,19 @@ TEST(ForecastStep, PartsAddUpAndTheIntervalHoldsTheValue) {
   EXPECT_GT(forecast.high_us, forecast.us);
   EXPECT_GT(forecast.parts.expert_exchange, 0);
   EXPECT_EQ(forecast.parts.bubble, 0);
+}
+
+// No candidate with these sizes can be faster: its model FLOPs at the data sheet's peak, and the pipeline's bubble.
+double StepLowerBoundUs(const ModelWork& work, const Candidate& plan, const GpuRates& rates) {
+  if (!rates.known) return 0;
+  double fastest = rates.peak_us[0];
+  const double own = rates.peak_us[static_cast<size_t>(plan.precision)];
+  if (own > 0) fastest = std::min(fastest, own);
+  const double flops = FlopsPerToken(work, static_cast<double>(plan.seq_length)) *
+                       static_cast<double>(plan.global_batch_size) * static_cast<double>(plan.seq_length);
+  const double compute = flops * ComputedShare(plan) / static_cast<double>(plan.gpus) * fastest;
+  const double microbatches = std::max(1.0, MicrobatchesOf(plan));
+  return compute * (1 + (plan.pp - 1) / (std::max(1, plan.vpp) * microbatches));
 }
 
 TEST(ForecastStep, NeverBeatsItsLowerBound) {
