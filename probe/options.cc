@@ -7,6 +7,7 @@
 #include <span>
 
 #include "probe/device/device.h"
+#include "probe/limits.h"
 #include "probe/method/row_table.h"
 
 namespace flightplan::probe {
@@ -46,16 +47,13 @@ Status ReadGroups(const std::string& value, Options* options) {
   return Ok();
 }
 
-constexpr int kMostDevices = 1024;  // of a node
-constexpr int kMostTeam = 16;       // devices of one exchange (kMostRanks of kernels/peers.cuh)
-
 Status ReadDevices(const std::string& value, Options* options) {
   if (value == "all") {
     options->all_devices = true;
     return Ok();
   }
-  Status bad = Fail(Code::kBadOption, "--devices: '" + value + "' must be `all`, or 2 to " + std::to_string(kMostTeam) +
-                                          " different device indices: 0,1,2");
+  Status bad = Fail(Code::kBadOption, "--devices: '" + value + "' must be `all`, or " + std::to_string(kLeastTeam) +
+                                          " to " + std::to_string(kMostTeam) + " different device indices: 0,1,2");
   for (size_t from = 0; from <= value.size();) {
     const size_t comma = std::min(value.find(',', from), value.size());
     int device = 0;
@@ -64,7 +62,7 @@ Status ReadDevices(const std::string& value, Options* options) {
     options->devices.push_back(device);
     from = comma + 1;
   }
-  return options->devices.size() < 2 || options->devices.size() > kMostTeam ? bad : Ok();
+  return options->devices.size() < kLeastTeam || options->devices.size() > kMostTeam ? bad : Ok();
 }
 
 Status ReadDevice(const std::string& value, Options* options) {

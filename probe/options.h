@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "probe/kernels/shapes.h"
-#include "probe/method/window.h"
+#include "probe/limits.h"
 #include "probe/status.h"
 
 namespace flightplan::probe {

@@ -7,7 +7,7 @@
 
 #include "probe/device/device.h"
 #include "probe/kernels/shapes.h"
-#include "probe/method/window.h"
+#include "probe/limits.h"
 
 namespace flightplan::probe {
 

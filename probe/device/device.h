@@ -54,7 +54,4 @@ class Device {
   virtual std::vector<std::string> Notes() { return {}; }
 };
 
-// All groups, in the order in which they run.
-inline constexpr const char* kGroups[] = {"ceilings", "dispatch", "experts", "exchange", "overlap", "launch", "memory"};
-
 }  // namespace flightplan::probe

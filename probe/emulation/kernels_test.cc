@@ -16,6 +16,7 @@
 #include "probe/kernels/corun.cuh"
 #include "probe/kernels/pair.cuh"
 #include "probe/kernels/routing.cuh"
+#include "probe/limits.h"
 #include "probe/method/row_table.h"
 
 namespace flightplan::probe {

@@ -13,6 +13,7 @@
 #include "probe/device/libraries.h"
 #include "probe/kernels/ptx.cuh"
 #include "probe/kernels/shapes.h"
+#include "probe/limits.h"
 #include "probe/method/window.h"
 
 #define CUDA_TRY(call)                                                                \
@@ -291,7 +292,7 @@ Experiments LaunchExperiments(Gpu& gpu);
 Experiments MemoryExperiments(Gpu& gpu);
 
 struct ExperimentGroup {
-  const char* name;  // of kGroups (device.h)
+  const char* name;  // of kGroups (limits.h)
   Experiments (*make)(Gpu& gpu);
 };
 inline constexpr ExperimentGroup kExperimentGroups[] = {

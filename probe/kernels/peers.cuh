@@ -4,10 +4,12 @@
 #pragma once
 
 #include "probe/kernels/exchange.cuh"
+#include "probe/limits.h"
 
 namespace flightplan::probe {
 
 inline constexpr int kMostRanks = kMostPeers + 1;
+static_assert(kMostRanks == kMostTeam);
 
 // Where ranks meet: on every device, written to by all. All zero at first; kernels leave it ready for the next one.
 struct PeerState {

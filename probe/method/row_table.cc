@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "probe/device/device.h"
+#include "probe/limits.h"
 
 namespace flightplan::probe {
 namespace {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "probe/limits.h"
 #include "probe/method/recording.h"
 #include "probe/method/row_table.h"
 #include "probe/method/statistics.h"

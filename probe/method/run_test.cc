@@ -8,6 +8,7 @@
 
 #include "probe/device/fake_device.h"
 #include "probe/json.h"
+#include "probe/limits.h"
 #include "probe/method/row_table.h"
 
 namespace flightplan::probe {

@@ -28,8 +28,6 @@ inline int BufferSets(int64_t set_bytes, int64_t l2_bytes, int64_t room) {
   return static_cast<int>(std::min({wanted, room / set_bytes, kMostSets}));
 }
 
-inline constexpr int kDefaultMemoryMib = 2048, kLeastMemoryMib = 512, kMostMemoryMib = 65536;
-
 // What a probe may hold of the device: what it was allowed, or a quarter of what is free, whichever is less.
 inline int64_t DeviceBytesCap(int64_t free_bytes, int64_t allowed_bytes) {
   return std::clamp(free_bytes / 4, int64_t{0}, allowed_bytes);

@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -15,6 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "probe/limits.h"
 #include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/utf8.h"
@@ -29,10 +32,15 @@ namespace {
 
 using Why = ChildEnd::Why;
 
-constexpr absl::string_view kGroups[] = {"ceilings", "dispatch", "experts", "exchange", "overlap", "launch", "memory"};
+using probe::kLeastTeam, probe::kMostTeam;
+
+constexpr auto kGroups = [] {
+  std::array<absl::string_view, std::size(probe::kGroups)> groups;
+  std::copy(std::begin(probe::kGroups), std::end(probe::kGroups), groups.begin());
+  return groups;
+}();
 constexpr char kProgram[] = "flightplan-probe";
-constexpr int kMaxDevice = 1023;
-constexpr int kLeastTeam = 2, kMostTeam = 16;  // of the worker's --devices
+constexpr int kMaxDevice = probe::kMostDevices - 1;
 constexpr absl::Duration kLockRetry = absl::Seconds(5);
 // The worker ends itself at 1.5 times its budget; ours is the second line.
 constexpr double kWorkerOwnLimit = 1.5;

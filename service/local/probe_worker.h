@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "flightplan/v1/probe_service.pb.h"
+#include "probe/limits.h"
 #include "service/local/child_process.h"
 
 namespace flightplan {
@@ -23,7 +24,8 @@ namespace flightplan::service {
 
 inline constexpr absl::Duration kDefaultProbeBudget = absl::Seconds(20);
 inline constexpr absl::Duration kLeastProbeBudget = absl::Seconds(1), kMostProbeBudget = absl::Seconds(30);
-inline constexpr int64_t kLeastProbeMemory = int64_t{512} << 20, kMostProbeMemory = int64_t{64} << 30;
+inline constexpr int64_t kLeastProbeMemory = int64_t{probe::kLeastMemoryMib} << 20;
+inline constexpr int64_t kMostProbeMemory = int64_t{probe::kMostMemoryMib} << 20;
 
 struct ProbeJob {
   std::shared_ptr<const Catalog> catalog;  // of the models that a request names; never null
