@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/bytes.h"
+#include "resolver/plan/stack.h"
 #include "tests/support/answers.h"
 #include "tests/support/requests.h"
 
@@ -59,6 +60,26 @@ TEST(MemoryFix, IsKernelsOfSparseAttention) {
   };
   EXPECT_TRUE(offered(Origin::kDefault));
   EXPECT_FALSE(offered(Origin::kCaller)) << "the caller's word stands";
+}
+
+// Where nobody says how memory is allocated; an engine on the same GPUs would stop on it.
+TEST(MemoryFix, IsTheAllocatorsOwnFirst) {
+  const Config config;
+  Environment env;
+  env.target = Target::kMegatronLm;
+  const Patch fix = ExpandableSegments(config, env);
+  ASSERT_EQ(fix.size(), 1U);
+  EXPECT_EQ(fix[0].env_var, "PYTORCH_CUDA_ALLOC_CONF");
+  Config graphed;
+  graphed.Set(Knob::cuda_graph_impl, Value("transformer_engine"), Origin::kCaller);
+  EXPECT_EQ(ExpandableSegments(graphed, env).size(), 2U) << "NCCL_GRAPH_REGISTER=0 goes with it";
+  Environment said = env, trainer = env, old = env;
+  said.vars["PYTORCH_CUDA_ALLOC_CONF"] = "max_split_size_mb:512";
+  EXPECT_TRUE(ExpandableSegments(config, said).empty());
+  trainer.target = FindStack("verl")->target;
+  EXPECT_TRUE(ExpandableSegments(config, trainer).empty());
+  old.core_release = 15;
+  EXPECT_TRUE(ExpandableSegments(graphed, old).empty());
 }
 
 // Two copies of MXFP8 parameters do not fit, one does. Plans for core 0.18 do not gather on their own.

@@ -100,7 +100,7 @@ class PatchForecast {
     if (model_ != nullptr && MovesLayoutAlone(patch)) {
       for (const Assignment& assignment : patch) config.Set(assignment.knob, assignment.value, Origin::kCaller);
       const bool even = ComesOutEven(model_->intent.model, config, run_.env);
-      return even ? With(config, StagesOf(*shape_, config), than) : FixOutcome();
+      return even ? With(config, StagesOf(*shape_, config), than, run_.env) : FixOutcome();
     }
     if (!shape_.has_value() || MovesLayout(patch)) {
       Environment env = run_.env;
@@ -109,16 +109,15 @@ class PatchForecast {
       if (!weighed.estimate.has_value()) return FixOutcome();
       return OutcomeOf({}, &*weighed.estimate, MovedStepUs(*weighed.model, env, weighed.estimate->layout));
     }
-    for (const Assignment& assignment : patch) {
-      if (assignment.env_var.empty()) config.Set(assignment.knob, assignment.value, Origin::kCaller);
-    }
-    return With(config, stages_, than);
+    Environment env = run_.env;
+    ApplyPatch(patch, &config, &env);
+    return With(config, stages_, than, env);
   }
 
  private:
-  FixOutcome With(const Config& config, const StageLayout& stages, FitVerdict than) const {
+  FixOutcome With(const Config& config, const StageLayout& stages, FitVerdict than, const Environment& env) const {
     const GpuSystem& gpu = model_ != nullptr ? model_->intent.gpu : **inputs_.gpu;
-    const Candidate candidate = CandidateOf(AsTrained(inputs_.others, config), run_.env, *shape_, stages);
+    const Candidate candidate = CandidateOf(AsTrained(inputs_.others, config), env, *shape_, stages);
     MemoryForecast memory;
     ForecastMemory(*shape_, candidate, MemoryOf(gpu), &memory);
     FixOutcome outcome;
@@ -169,6 +168,7 @@ void VetFixes(View view, JudgedConfig* judged) {
   }
   if (!judged->estimate.has_value()) trial.now.memory_bytes = 0;  // set aside: nothing is said of it
   trial.config = &judged->run.config;
+  trial.env = &judged->run.env;
   trial.ask = [&](const Patch& patch) {
     return HasWords(judged->env, patch) ? std::optional(Ask(*judged, timed, written, patch)) : std::nullopt;
   };

@@ -6,6 +6,8 @@
 #include "absl/strings/string_view.h"
 #include "resolver/derive/candidate.h"
 #include "resolver/derive/mxfp8_parameters.h"
+#include "resolver/plan/stack.h"
+#include "resolver/rules/rollout_engines.h"
 
 namespace flightplan {
 namespace {
@@ -218,6 +220,21 @@ Patch KeptRecompute(const Config& config) {
     if (config.origin(knob) != Origin::kCaller) kept.push_back(Set(knob, config.Get(knob)));
   }
   return kept;
+}
+
+Patch ExpandableSegments(const Config& config, const Environment& env) {
+  constexpr char kAllocator[] = "PYTORCH_CUDA_ALLOC_CONF", kRegister[] = "NCCL_GRAPH_REGISTER";
+  const auto given = [&](const char* name) { return env.vars.find(name) != env.vars.end(); };
+  if (given(kAllocator) || given("PYTORCH_ALLOC_CONF") || StartsRolloutEngine(StackOf(env)) ||
+      config.Get(K::nccl_ub).truthy()) {
+    return {};
+  }
+  const Value& graphs = config.Get(K::cuda_graph_impl);
+  const bool graphed = !graphs.is_none() && graphs.text() != "none";
+  if (graphed && env.core_release <= 15) return {};
+  Patch patch = {{Knob{}, kAllocator, Value("expandable_segments:True")}};
+  if (graphed && !given(kRegister)) patch.push_back({Knob{}, kRegister, Value("0")});
+  return patch;
 }
 
 MemoryFixes MemoryFixesOf(const Config& config) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "resolver/plan/config.h"
+#include "resolver/plan/environment.h"
 #include "resolver/plan/finding.h"
 
 namespace flightplan {
@@ -19,6 +20,10 @@ Patch KeptRecompute(const Config& config);
 
 // `config`: effective values of the configuration that lacks memory.
 MemoryFixes MemoryFixesOf(const Config& config);
+
+// The allocator's own cure for fragments, which costs no time. Empty where the launch says how memory is allocated, or
+// where something would stop on it.
+Patch ExpandableSegments(const Config& config, const Environment& env);
 
 // Cheap modules computed again and others on the host, for where each way alone is dear: they are many.
 std::vector<Patch> CombinedFixesOf(const Config& config);

@@ -164,6 +164,10 @@ MemoryFixes MemoryFixesWith(const std::optional<Value>& legal_modules, const Con
 
 std::optional<MemoryFix> FixMemory(const FixTrial& trial, const std::optional<Value>& legal_modules, Finding* finding) {
   MemoryFixes fixes = MemoryFixesWith(legal_modules, *trial.config);
+  if (trial.env != nullptr) {
+    Patch expandable = ExpandableSegments(*trial.config, *trial.env);
+    if (!expandable.empty()) fixes.execution.insert(fixes.execution.begin(), std::move(expandable));
+  }
   std::vector<Ranked> taken;
   Take(trial, *finding, std::move(fixes.execution), &taken);
   TakeCombined(trial, *finding, &taken);

@@ -37,6 +37,7 @@ bool SaysStep(const FixOutcome& outcome);
 struct FixTrial {
   FixOutcome now;
   const Config* config = nullptr;                              // effective values, for the memory fixes
+  const Environment* env = nullptr;                            // what the launch exports; null: what exports is ours
   const Patch* roomy = nullptr;                                // a search's own way to more room; may be unset
   std::function<std::optional<FixOutcome>(const Patch&)> ask;  // with the patch as the caller's word
   // Memory and time alone, of what fits better than that: cheap; may be unset.
