@@ -22,6 +22,7 @@
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/decide.h"
 #include "resolver/rules/decide/features.h"
+#include "resolver/rules/prediction_stages.h"
 
 namespace flightplan {
 
@@ -114,7 +115,7 @@ std::vector<std::shared_ptr<const StageLayout>> StagesFor(const LayoutSearch& s,
   const double tail = TailLayers(s.work);
   for (const std::vector<int64_t>& sizes : StageSplits(s.shape.num_layers, s.shape.mtp_depths, pp, vpp, tail)) {
     if (!splits.empty() && sizes.front() < s.question.layout.first_stage_layers) continue;
-    add(StagesOfSizes(s.shape, pp, vpp, sizes));
+    add(StagesOfSizes(s.shape, pp, vpp, WithDecoderBesidePrediction(sizes, s.shape.mtp_depths, StackOf(s.intent.env))));
     if (!MaySplit(s)) break;
   }
   return splits;

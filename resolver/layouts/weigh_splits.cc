@@ -21,6 +21,7 @@
 #include "resolver/layouts/plan_cautions.h"
 #include "resolver/pipeline/resolve.h"
 #include "resolver/plan/stack.h"
+#include "resolver/rules/prediction_stages.h"
 
 namespace flightplan {
 namespace {
@@ -47,8 +48,9 @@ std::vector<StageLayout> OtherSplits(const ResolvedPlan& plan, const Candidate& 
   const int64_t least = LeastInFirstStage(plan.decided.config, plan.env);
   const std::vector<ChunkContents>& own = c.stages->chunks;
   std::vector<StageLayout> splits;
-  for (const std::vector<int64_t>& layers :
+  for (const std::vector<int64_t>& split :
        StageSplits(shape.num_layers, shape.mtp_depths, c.pp, c.vpp, TailLayers(model.work()))) {
+    const std::vector<int64_t> layers = WithDecoderBesidePrediction(split, shape.mtp_depths, StackOf(plan.env));
     const bool same = std::equal(own.begin(), own.end(), layers.begin(), layers.end(),
                                  [](const ChunkContents& chunk, int64_t count) { return chunk.Layers() == count; });
     if (!same && layers.front() >= least) splits.push_back(StagesOfSizes(shape, c.pp, c.vpp, layers));

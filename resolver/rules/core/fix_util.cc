@@ -8,6 +8,7 @@
 #include "resolver/base/saturating.h"
 #include "resolver/derive/pipeline.h"
 #include "resolver/rules/core/graph_util.h"
+#include "resolver/rules/prediction_stages.h"
 
 namespace flightplan {
 namespace {
@@ -175,7 +176,8 @@ void Complete(F f, Patch* patch) {
 std::vector<Patch> SpreadLayers(F f, int64_t stages) {
   const int64_t layers = f.num(K::num_layers), mtp = std::max<int64_t>(0, f.num(K::mtp_num_layers));
   if (layers > kMostLayersOfText || mtp > layers || stages > layers || stages < 2) return {};
-  Patch layout = {Assign(K::pipeline_model_parallel_layout, LayoutText(BalancedStages(layers, mtp, stages), mtp))};
+  const std::vector<int64_t> sizes = WithDecoderBesidePrediction(BalancedStages(layers, mtp, stages), mtp, f.stack());
+  Patch layout = {Assign(K::pipeline_model_parallel_layout, LayoutText(sizes, mtp))};
   // A layout says the virtual stages, too, and what counts as a layer.
   for (const K knob : {K::num_virtual_stages_per_pipeline_rank, K::num_layers_per_virtual_pipeline_stage}) {
     if (f.set(knob)) layout.push_back(Assign(knob, Value()));

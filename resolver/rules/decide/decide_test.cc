@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "resolver/derive/fp8_recipes.h"
+#include "resolver/plan/stack.h"
 #include "resolver/rules/decide/decide_test_util.h"
 
 namespace flightplan {
@@ -137,6 +138,15 @@ TEST(Pipeline, UnevenLayersGetABalancedLayout) {
   EXPECT_TRUE(Plan(Intent("qwen3-30b-a3b", "h100", 64, {.pp = 4, .ep = 8}, 1024))
                   .config.Get(Knob::pipeline_model_parallel_layout)
                   .is_none());
+}
+
+TEST(Pipeline, WhereMsSwiftPredictsThereIsADecoderLayer) {
+  NormalizedIntent intent = Intent("deepseek-v3", "h100", 1024, {.tp = 2, .pp = 8, .vpp = 4, .ep = 64}, 8192);
+  ASSERT_NE(FindStack("ms-swift"), nullptr);
+  intent.env.target = FindStack("ms-swift")->target;
+  std::string expected = "Et";
+  for (int i = 0; i < 29; ++i) expected += "|tt";
+  EXPECT_EQ(Plan(intent).config.Get(Knob::pipeline_model_parallel_layout).text(), expected + "|t|tmL");
 }
 
 // The layout that is decided, said by the caller, changes nothing else.

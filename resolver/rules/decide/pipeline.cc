@@ -9,6 +9,7 @@
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 #include "resolver/rules/decide/rows.h"
+#include "resolver/rules/prediction_stages.h"
 
 namespace flightplan::decide {
 namespace {
@@ -61,7 +62,7 @@ void DecidePipeline(Deliberation& d) {
   Choose(d, K::sequence_parallel, "decide.sequence-parallel", kSequenceParallel);
   if (!NeedsLayout(d)) return;
   const int64_t layers = LayersOf(d), mtp = MtpOf(d), stages = f.pp * f.vpp;
-  const std::vector<int64_t> sizes = BalancedStages(layers, mtp, stages);
+  const std::vector<int64_t> sizes = WithDecoderBesidePrediction(BalancedStages(layers, mtp, stages), mtp, d.stack);
   d.Choose(K::pipeline_model_parallel_layout, LayoutText(sizes, mtp),
            {.rule_id = "decide.pipeline-layout",
             .reason = absl::StrCat(layers, " layers ",

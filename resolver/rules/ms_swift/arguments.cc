@@ -2,10 +2,15 @@
 // reader finds (stacks/ms_swift/checks.cc); their rows say what they mean.
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/integers.h"
 #include "resolver/derive/placement.h"
+#include "resolver/plan/pipeline_layout.h"
+#include "resolver/rules/core/fix_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -40,6 +45,22 @@ int64_t Unit(F f) { return Product({f.num(K::micro_batch_size), Replicas(f)}).va
 std::vector<Patch> NextBatch(F f) {
   const std::optional<int64_t> next = NextMultiple(std::max<int64_t>(1, f.num(K::global_batch_size)), Unit(f));
   return next.has_value() ? std::vector<Patch>{{Assign(K::global_batch_size, *next)}} : std::vector<Patch>();
+}
+
+// A stage of prediction layers alone.
+bool PredictsWithoutDecoder(F f) {
+  const PipelineLayout* const layout = f.layout();
+  if (layout == nullptr || layout->fault != PipelineLayout::Fault::kNone || f.num(K::mtp_num_layers) < 1) return false;
+  return std::any_of(layout->stages.begin(), layout->stages.end(), [](const std::string& stage) {
+    return absl::StrContains(stage, 'm') && !absl::StrContains(stage, 't');
+  });
+}
+
+// As many stages, by a layout: the last of the ways to spread layers.
+std::vector<Patch> LayersBesidePrediction(F f) {
+  std::vector<Patch> ways = SpreadLayers(f, static_cast<int64_t>(f.layout()->stages.size()));
+  if (ways.size() > 1) ways.erase(ways.begin(), ways.end() - 1);
+  return ways;
 }
 
 const Rule kRules[] = {
@@ -167,6 +188,14 @@ const Rule kRules[] = {
      .source = "ms-swift:swift/megatron/model/utils.py:63",
      .reads = {K::bias_activation_fusion, K::bias_dropout_fusion, K::num_moe_experts, K::num_layers},
      .change = FitToModel},
+    {.id = "ms-swift.prediction-stage",
+     .area = "pipeline",
+     .at = {Phase::kBuild, 300},
+     .source = "ms-swift:swift/megatron/arguments/megatron_args.py:617; modelscope/ms-swift#9823 (open)",
+     .reads = {K::pipeline_model_parallel_layout, K::mtp_num_layers},
+     .when = PredictsWithoutDecoder,
+     .needs = "ms-swift builds prediction layers like the decoder layers of their stage: each stage with an m has a t",
+     .fix = LayersBesidePrediction},
 };
 
 }  // namespace
