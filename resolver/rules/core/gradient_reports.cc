@@ -64,6 +64,25 @@ const Rule kRules[] = {
          "before Megatron-Core 0.19 experts without expert parallelism are reduced over the ranks of dense weights: "
          "split otherwise than those, their copies get different gradients and drift apart in silence",
      .fix = SplitAsDense},
+    {.id = "field.expert-grad-norm",
+     .area = "field-report",
+     .kind = Kind::kInfo,
+     .at = {Phase::kAdvice, 220},
+     .source =
+         "NVIDIA/Megatron-LM#6470; fixed by #5916 in 0.19; TransformerEngine v2.13 "
+         "transformer_engine/pytorch/module/grouped_linear.py:795, which marks no weight as a part of one any more",
+     .core = {.until = 18},
+     .reads = {K::tensor_model_parallel_size, K::expert_model_parallel_size, K::expert_tensor_parallel_size,
+               K::moe_grouped_gemm, K::clip_grad},
+     .reads_env = {"te"},
+     .when =
+         [](F f) {
+           return Moe(f) && f.on(K::moe_grouped_gemm) && f.on(K::clip_grad) &&
+                  Size(f, K::tensor_model_parallel_size) > 1 &&
+                  Size(f, K::expert_model_parallel_size) * ExpertTp(f) > 1 && AtLeast(f.env().te, "2.13");
+         },
+     .needs = "before Megatron-Core 0.19 the gradient norm counts the experts of the first tensor-parallel rank alone "
+              "with Transformer Engine 2.13 and later: the norm that is logged is too small, and clipping too weak"},
     {.id = "field.optimizer-instances-race",
      .area = "field-report",
      .kind = Kind::kWarning,
