@@ -31,7 +31,8 @@ bool IsBelow(const fs::path& path, const fs::path& root) {
 fs::path FileAt(const fs::path& root, const fs::path& path) {
   std::error_code error;
   const fs::path found = fs::canonical(path, error);
-  const bool named = found.extension() == ".yaml" || found.extension() == ".yml" || found.extension() == ".sh";
+  const bool named = found.extension() == ".yaml" || found.extension() == ".yml" || found.extension() == ".sh" ||
+                     found.extension() == ".py";
   return !error && named && IsBelow(found, root) && fs::is_regular_file(found, error) ? found : fs::path();
 }
 

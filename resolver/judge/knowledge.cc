@@ -215,7 +215,7 @@ void Keep(const Environment& env, const Knowledge& knowledge, Entries* entries, 
 
 bool MayHoldVariables(absl::string_view sourced) {
   const absl::string_view name = FileName(sourced);
-  return name != "activate" && name != "conda.sh";
+  return name != "activate" && name != "conda.sh" && !absl::EndsWith(name, ".py");
 }
 
 void DropAllArguments(std::vector<Argument>* args) {

@@ -60,7 +60,7 @@ struct LaunchWords {
   bool over_defaults = false;  // overrides that come alone, and what they leave out has its default: no recipe is named
 };
 // Of a file that a script sources, by its name: what puts a Python environment in front of the path sets nothing that
-// is judged.
+// is judged, nor does one whose flags are read.
 bool MayHoldVariables(absl::string_view sourced);
 // All arguments of the script ("$@") are none, unless somebody gives some; where a flag asks for a value they stay.
 void DropAllArguments(std::vector<Argument>* args);

@@ -19,6 +19,7 @@
 #include "resolver/base/work.h"
 #include "resolver/shell/arithmetic.h"
 #include "resolver/shell/fields.h"
+#include "resolver/shell/model_script.h"
 #include "resolver/shell/raw.h"
 #include "resolver/shell/words.h"
 
@@ -257,11 +258,26 @@ std::optional<TracedText> ShellScanner::PrintedBetween(size_t begin, size_t end)
   if (command.find_first_of("|;&<>\n`(") != absl::string_view::npos) return std::nullopt;
   const size_t blank = command.find(' ');
   const absl::string_view program = command.substr(0, blank);
+  if (program == "python3") return FlagsOfModel(begin, end);
   if (blank == absl::string_view::npos || !absl::c_linear_search(kPrintingPrograms, program)) return std::nullopt;
   const TracedText words = Within(begin + blank + 1, end);
   if (words.unknown()) return std::nullopt;
   const std::optional<std::string> output = Printed(program, absl::StripAsciiWhitespace(words.text));
   return output.has_value() ? std::optional(TracedText::FromOutside(*output)) : std::nullopt;
+}
+
+// python3 DIR/model_args_utils.py NAME, wherever the checkout lies.
+std::optional<TracedText> ShellScanner::FlagsOfModel(size_t begin, size_t end) {
+  const size_t printer = absl::string_view(script_.text).find(kModelScriptPrinter, begin);
+  if (printer >= end) return std::nullopt;
+  size_t name = printer + kModelScriptPrinter.size();
+  if (script_.text[name] == '"') ++name;
+  const TracedText model = Within(name, end);
+  const std::string file =
+      model.unknown() ? "" : ModelScriptNamed(absl::StripAsciiWhitespace(absl::string_view(model.text)));
+  const std::string* const text = file.empty() ? nullptr : state_.FileNamed(file);
+  const std::optional<std::string> flags = text == nullptr ? std::nullopt : FlagsOfModelScript(*text);
+  return flags.has_value() ? std::optional(TracedText::FromOutside(*flags)) : std::nullopt;
 }
 
 const ShellWords* ShellScanner::FindItem(const std::string& name, const std::string& subscript, ShellWords* item) {

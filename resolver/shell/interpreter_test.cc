@@ -105,6 +105,24 @@ TEST(ShellInterpreter, ReadsSourcedFilesThatAreSent) {
   EXPECT_EQ(ReadShellLaunch(". a.sh\npython x.py $A", {}, {{"a.sh", "A=1\n. a.sh"}}).args[0].text, "1");
 }
 
+// What a program of miles prints of a model's file.
+TEST(ShellInterpreter, ReadsTheFlagsOfAModelsScript) {
+  constexpr absl::string_view kScript =
+      "LINE=\"$(python3 \"${ROOT}/miles/utils/model_args_utils.py\" \"qwen3-4B\")\" || exit 1\n"
+      "read -ra MODEL <<< \"${LINE}\"\npython x.py ${MODEL[@]} --z\n";
+  const std::string file = "scripts/models/qwen3-4B.py", begin = "def model_args() -> str:\n    return (\n";
+  EXPECT_EQ(ReadShellLaunch(kScript, {}).wanted_files, std::vector<std::string>{file});
+  const ShellLaunch read = ReadShellLaunch(
+      kScript, {}, {{file, begin + "        \"--swiglu \"\n        # more\n        \"--num-layers 36 \"\n    )\n"}});
+  ASSERT_EQ(read.args.size(), 4U);
+  EXPECT_EQ(read.args[0].text, "--swiglu");
+  EXPECT_EQ(read.args[2].text, "36");
+  const ShellLaunch computed =
+      ReadShellLaunch(kScript, {}, {{file, begin + "        f\"--num-layers {N} \"\n    )\n"}});
+  ASSERT_EQ(computed.args.size(), 2U);
+  EXPECT_TRUE(computed.args[0].unknown);
+}
+
 // At the deepest level each line copied the file and read none of it, and so counted nothing: 30 GB here.
 TEST(ShellInterpreter, CountsAFileThatSourcesItselfBeforeItIsCopied) {
   std::string file;

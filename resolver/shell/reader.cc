@@ -45,6 +45,7 @@ class Reader {
             &state_, [this](const ShellCommand& command) { Follow(command); },
             [this](const std::string& name) { return Sourced(name); }, every_branch) {
     state_.set_every_branch(every_branch);
+    state_.set_files([this](const std::string& name) { return Sourced(name); });
   }
 
   void Read(const TracedText& script) { interpreter_.Run(script); }

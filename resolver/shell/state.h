@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -180,6 +181,11 @@ class ShellState {
   // What unquoted values are split at: IFS, and the carriage returns of a script from Windows beside its blanks.
   std::string FieldSeparators() const;
 
+  // The text of a file that is sent beside the script; null: it is not there.
+  using Files = std::function<const std::string*(const std::string& name)>;
+  void set_files(Files files) { files_ = std::move(files); }
+  const std::string* FileNamed(const std::string& name) const { return files_ ? files_(name) : nullptr; }
+
   // Counts what references stand for: false when all together have become too long.
   bool CountExpansion(const ShellWords& values);
   void NoteEndlessExpansion(int offset);
@@ -192,6 +198,7 @@ class ShellState {
   void Changed(const std::string& name, ShellWords* items, int offset);
 
   const EnvVars given_;
+  Files files_;
   std::vector<ParseFinding>* const findings_;
   Variables variables_;
   std::vector<std::map<std::string, Saved>> scopes_;  // what local variables were outside

@@ -118,6 +118,7 @@ class ShellScanner {
   TracedText SkipSubstitution();
   std::optional<TracedText> OutputOf(size_t start);
   std::optional<TracedText> PrintedBetween(size_t begin, size_t end);
+  std::optional<TracedText> FlagsOfModel(size_t begin, size_t end);
   std::optional<TracedText> CopiedDocument(size_t begin, size_t end);
   std::optional<int64_t> NumberOf(absl::string_view name);  // what arithmetic takes a variable for
   bool TooLong(const Fields& fields);
