@@ -4,7 +4,6 @@
 #include "clients/cli/findings.h"
 #include "clients/cli/labelled_lines.h"
 #include "clients/cli/table.h"
-#include "resolver/judge/read_config.h"
 
 namespace flightplan::cli {
 namespace {
@@ -12,6 +11,7 @@ namespace {
 using Knobs = google::protobuf::RepeatedPtrField<v1::ConvertedKnob>;
 
 constexpr int kShownPins = 10;
+constexpr absl::string_view kOtherLaunches = "input.other-launches";
 
 std::string Section(absl::string_view title, const Knobs& knobs, int most, const Terminal& terminal) {
   if (knobs.empty()) return "";
