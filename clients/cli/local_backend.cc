@@ -188,7 +188,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeLocalBackend(const std::string& cat
   const auto shared = std::make_shared<const Catalog>(std::move(catalog));
   // Files that are no profile are left alone: `resolve` must not fail over them.
   const auto ignore = [](const std::string&) {};
-  const auto in_force = [shared] { return shared; };
+  const auto in_force = [shared] { return std::shared_ptr<const Catalog>(shared); };
   auto profiles = service::OpenProfileStore(ProfileFolder(), service::kDefaultProfileAge, in_force, ignore);
   // Nor over a folder that cannot be read: what asks for the profiles themselves is told.
   const absl::Status folder = profiles.status();
