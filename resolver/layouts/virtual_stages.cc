@@ -9,6 +9,7 @@
 #include "resolver/layouts/execution_space.h"
 #include "resolver/layouts/layout_search.h"
 #include "resolver/layouts/search_work.h"
+#include "resolver/rules/decide/features.h"
 
 namespace flightplan {
 namespace {
@@ -21,12 +22,21 @@ constexpr size_t kMostFound = 24;
 // The other sizes as a question without a search has them.
 NormalizedIntent WithGivenSizes(NormalizedIntent intent) {
   LayoutWish& layout = intent.layout;
-  const auto close = [&](std::optional<int64_t>* size, Knob knob) {
-    if (!size->has_value() && !PinOf(intent, knob).has_value()) *size = 1;
+  const auto close = [&](std::optional<int64_t>* size, Knob knob, int64_t value = 1) {
+    if (!size->has_value() && !PinOf(intent, knob).has_value()) *size = value;
+  };
+  const auto given = [&](const std::optional<int64_t>& size, Knob knob) {
+    const std::optional<Value> pinned = PinOf(intent, knob);
+    return size.value_or(pinned.has_value() ? pinned->integer() : 1);
   };
   close(&layout.context_parallel_size, K::context_parallel_size);
   close(&layout.micro_batch_size, K::micro_batch_size);
-  if (intent.model.is_moe()) close(&layout.expert_tensor_parallel_size, K::expert_tensor_parallel_size);
+  if (intent.model.is_moe()) {
+    const bool dense = given(layout.expert_model_parallel_size, K::expert_model_parallel_size) <= 1 &&
+                       decide::SplitsExpertsAsDense(intent.env);
+    close(&layout.expert_tensor_parallel_size, K::expert_tensor_parallel_size,
+          dense ? given(layout.tensor_model_parallel_size, K::tensor_model_parallel_size) : 1);
+  }
   return intent;
 }
 

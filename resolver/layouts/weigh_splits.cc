@@ -186,8 +186,8 @@ absl::Status WeighSplits(const NormalizedIntent& intent, const EvidenceSnapshot&
     GivenKnobs unsettled;
     if (!is_short) {
       std::copy_if(own.begin(), own.end(), std::back_inserter(unsettled), [](const auto& knob) {
-        return knob.first == K::overlap_moe_expert_parallel_comm || knob.first == K::cuda_graph_impl ||
-               knob.first == K::cuda_graph_modules;
+        const bool overlaps = knob.first == K::overlap_moe_expert_parallel_comm && knob.second.truthy();
+        return overlaps || knob.first == K::cuda_graph_impl || knob.first == K::cuda_graph_modules;
       });
     }
     GiveKnobs(unsettled, &asked);
