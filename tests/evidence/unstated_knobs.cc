@@ -28,7 +28,7 @@ double ReleaseYear(const std::string& release) {
   if (auto it = kBridge.find(release); it != kBridge.end()) return it->second - 25;
   const std::vector<std::string> parts = absl::StrSplit(absl::StripPrefix(release, "v"), '.');
   double year = 0, month = 0;
-  if (parts.size() >= 2 && absl::SimpleAtod(parts[0], &year) && absl::SimpleAtod(parts[1], &month) && year >= 25)
+  if (parts.size() >= 2 && absl::SimpleAtod(parts[0], &year) && absl::SimpleAtod(parts[1], &month) && year >= 20)
     return year - 25 + (month - 1) / 12;
   if (absl::StartsWith(release, "mlperf-v5.0")) return 0.3;
   if (absl::StartsWith(release, "mlperf-v5.1")) return 0.7;
