@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "resolver/derive/activation.h"
 #include "resolver/derive/placement.h"
 #include "resolver/plan/stack.h"
 
@@ -182,24 +183,6 @@ bool GroupedGemm(const Config& config, const Environment& env) {
   const Origin origin = config.origin(K::moe_grouped_gemm);
   const bool said = origin != Origin::kAbsent && origin != Origin::kDefault;
   return config.Get(K::moe_grouped_gemm).truthy() || (!said && !StackOf(env).command_line);
-}
-
-// By default every stack fuses what it has a kernel for: SwiGLU, and GELU with its bias. Kernels for others are asked
-// for.
-bool FusesActivation(const Config& config, Activation activation) {
-  const auto off = [&](Knob knob) { return config.origin(knob) == Origin::kCaller && !config.Get(knob).truthy(); };
-  switch (activation) {
-    case Activation::kSwiGlu:
-      return !off(K::bias_activation_fusion) && !off(K::bias_swiglu_fusion);
-    case Activation::kPlain:
-      return !off(K::bias_activation_fusion) && !off(K::bias_gelu_fusion);
-    case Activation::kGeGlu:
-    case Activation::kClampedGeGlu:
-      return config.Get(K::bias_activation_fusion).truthy();
-    case Activation::kSquaredRelu:
-      return config.Get(K::use_fused_weighted_squared_relu).truthy();
-  }
-  return true;
 }
 
 void ReadExperts(const Config& config, const Environment& env, const ModelShape& shape, Candidate* c) {

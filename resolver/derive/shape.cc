@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/status_macros.h"
+#include "resolver/derive/activation.h"
 #include "resolver/derive/model_from_knobs.h"
 #include "resolver/plan/model_fields.h"
 
@@ -20,13 +21,6 @@ namespace {
 constexpr int64_t kMambaChunk = 128;
 
 int64_t N(const std::optional<int64_t>& size) { return size.value_or(0); }
-
-Activation ActivationOf(absl::string_view name) {
-  if (name == "swiglu") return Activation::kSwiGlu;
-  if (name == "swiglu_oai") return Activation::kClampedGeGlu;
-  if (name == "squared_relu") return Activation::kSquaredRelu;
-  return absl::StrContains(name, "glu") ? Activation::kGeGlu : Activation::kPlain;
-}
 
 // Attention of layer i; i == num_layers asks for the layer of an MTP depth, which is of the last one's kind.
 LayerKind KindOfLayer(const ModelSpec& m, int64_t i) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "resolver/derive/activation.h"
 #include "resolver/derive/parameters.h"
 #include "resolver/plan/config.h"
 #include "resolver/plan/model.h"
@@ -28,15 +29,6 @@ enum class MlpKind : uint8_t {
   kNone,  // a layer of a hybrid stack that is attention or Mamba alone
   kDense,
   kMoe,
-};
-
-// By what its kernels are, fused or not.
-enum class Activation : uint8_t {
-  kSwiGlu,
-  kGeGlu,         // and its like, each with a gate of two products
-  kClampedGeGlu,  // quick, with both halves clamped
-  kSquaredRelu,
-  kPlain,  // GELU, ReLU: not gated
 };
 
 struct LayerKind {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "resolver/estimate/activation_passes.h"
 #include "resolver/estimate/layer_terms.h"
 
 namespace flightplan {
@@ -52,12 +53,6 @@ constexpr unsigned kOfAttention = kAdaptQkv | kAdaptProj | kAdaptQ | kAdaptQDown
                                   kAdaptKvUp | kAdaptInProj | kAdaptOutProj;
 constexpr double kSharedGradients = 4;  // collectives that sum the gradients of adapters that experts share
 
-// Reads and writes of the width by PyTorch's operators one by one, where a fused kernel has 3 for a gated activation
-// and 2 for another (Megatron-LM@d98e8a64dd megatron/core/transformer/mlp.py:323): the activation, the offset of the
-// linear half, their product; and of an expert the product with the routing weight, which is FP32, and the cast back
-// (moe/experts.py:1001).
-constexpr double kGluPasses = 7, kWeightPasses = 6;
-
 // Gated activations read two values and write one; backward three and two.
 double ActivationBack(double fwd_bytes) { return fwd_bytes * 5 / 3; }
 
@@ -90,8 +85,9 @@ class ModuleTimer : private LayerTerms {
   void AddStreams(double streams, Module* module) const;
   Load UpProjection(const AttentionWork& work, size_t precision) const;
   Module DenseModule(const LayerWork& layer, double width, size_t precision) const;
-  // What the activation reads and writes, by what one fused kernel does. `routed`: of routed experts.
-  double ActivationPasses(const MlpWork& mlp, bool routed) const;
+  double Passes(const MlpWork& mlp, bool routed) const {
+    return ActivationPasses(mlp.activation, plan_.activation_fusion, routed, k_.activation_unfused);
+  }
   void AddDense(const LayerWork& layer, size_t precision, LayerModules* m) const;
   void AddExperts(const MlpWork& mlp, size_t precision, LayerModules* m) const;
   void CountExpertCalls(double local_experts, bool casts, Module* experts) const;
@@ -150,23 +146,6 @@ Load ModuleTimer::UpProjection(const AttentionWork& work, size_t precision) cons
   return up.fwd;
 }
 
-double ModuleTimer::ActivationPasses(const MlpWork& mlp, bool routed) const {
-  const double gated = routed ? kGluPasses + kWeightPasses : kGluPasses, plain = routed ? 2 + kWeightPasses : 4;
-  switch (mlp.activation) {
-    case Activation::kSwiGlu:
-      return plan_.activation_fusion ? 1 : gated / 3;
-    case Activation::kGeGlu:
-      return plan_.activation_fusion && !routed ? 1 : gated / 3;
-    case Activation::kClampedGeGlu:
-      return k_.activation_unfused;
-    case Activation::kSquaredRelu:
-      return plan_.activation_fusion || !routed ? 1 : plain / 2;
-    case Activation::kPlain:
-      return plan_.activation_fusion && !routed ? 1 : plain / 2;
-  }
-  return 1;
-}
-
 Module ModuleTimer::DenseModule(const LayerWork& layer, double width, size_t precision) const {
   Module module;
   const double first = layer.mlp.gated ? 2 * width : width;
@@ -174,7 +153,7 @@ Module ModuleTimer::DenseModule(const LayerWork& layer, double width, size_t pre
   AddLinear({width, h_, Linear::Split::kRow}, precision, &module);
   AddAdapters(layer.adapters, kAdaptFc1 | kAdaptFc2, &module);
   AddTensorParallel(&module);
-  const double activation = kBf16Bytes * (first + width) * tokens_ / t_ * ActivationPasses(layer.mlp, /*routed=*/false);
+  const double activation = kBf16Bytes * (first + width) * tokens_ / t_ * Passes(layer.mlp, /*routed=*/false);
   AddMemory(activation, ActivationBack(activation), &module);
   module.fwd.kernels += 1;
   module.bwd.kernels += 2;
@@ -219,7 +198,7 @@ void ModuleTimer::AddExperts(const MlpWork& mlp, size_t precision, LayerModules*
   if (!Frozen()) experts.wgrad.matmul = up.wgrad + down.wgrad;
   // The fused grouped MLP has every gated activation in its own kernel, forward; the backward pass of one that is not
   // plain stays with the framework's operators.
-  const double once = kBf16Bytes * (first + second) * rows, unfused = ActivationPasses(mlp, /*routed=*/true);
+  const double once = kBf16Bytes * (first + second) * rows, unfused = Passes(mlp, /*routed=*/true);
   const double bias = mlp.bias ? kBf16Bytes * (first + in) * rows : 0;
   const double activation = once * (plan_.fused_grouped_mlp ? 1 : unfused) + bias;
   AddMemory(activation, ActivationBack(once * unfused + bias), &experts);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "resolver/derive/activation.h"
 #include "resolver/derive/adapters.h"
 #include "resolver/derive/candidate.h"
 #include "resolver/derive/shape.h"

@@ -60,7 +60,7 @@ TEST(Dispatcher, BuiltForNvlinkStaysInsideItsDomain) {
 // DeepEP has kernels for some sizes of a group alone, and for nodes of 8 GPUs.
 TEST(Dispatcher, DeepepTakesTheGroupsThatItHas) {
   const auto dispatcher = [](int32_t ep, const char* version, int gpus_per_node) {
-    NormalizedIntent intent = Intent("glm-4.5", "h100", ep * 8, {.pp = 4, .ep = ep}, 1024);
+    NormalizedIntent intent = Intent("glm-4.5", "h100", int64_t{8} * ep, {.pp = 4, .ep = ep}, 1024);
     intent.env.capabilities = {"deepep"};
     intent.env.packages["deep_ep"] = version;
     intent.env.gpus_per_node = intent.env.nvlink_domain_gpus = gpus_per_node;
