@@ -195,7 +195,9 @@ absl::Status LookAtSplits(const NormalizedIntent& intent, const EvidenceSnapshot
   if (!Launchable(*plan) || !IsShort(*plan)) return absl::OkStatus();
   NormalizedIntent asked = intent;
   asked.layout.virtual_pipeline_model_parallel_size = CandidateOf(*plan).vpp;
-  return LookAtStages(asked, evidence, VirtualStageSearch::OfSplits(asked).get(), plan);
+  FLIGHTPLAN_RETURN_IF_ERROR(LookAtStages(asked, evidence, VirtualStageSearch::OfSplits(asked).get(), plan));
+  plan->intent.layout = intent.layout;
+  return absl::OkStatus();
 }
 
 absl::Status LookAtStages(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, VirtualStageSearch* search,
