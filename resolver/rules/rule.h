@@ -5,6 +5,7 @@
 // order (`at`), and the engine runs them strictly in that order, so that every check sees what upstream's check sees.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <initializer_list>
@@ -99,6 +100,9 @@ class Facts {
   bool in(Knob k, std::initializer_list<absl::string_view> texts) const;
   // Python's `item in knob` for a list of strings.
   bool has(Knob k, absl::string_view item) const;
+  bool moe() const { return num(Knob::num_moe_experts) > 0; }
+  // A parallel size: unset is 1.
+  int64_t size(Knob k) const { return std::max<int64_t>(1, num(k)); }
   bool given(Knob k) const { return Config::Given(origin(k)); }
   // Value of an environment variable; empty view when unset.
   absl::string_view var(absl::string_view name) const;

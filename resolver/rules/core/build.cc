@@ -18,7 +18,6 @@ using F = const Facts&;
 
 bool Flex(F f) { return f.is(K::moe_token_dispatcher_type, "flex"); }
 bool FlexWith(F f, absl::string_view backend) { return Flex(f) && f.is(K::moe_flex_dispatcher_backend, backend); }
-bool Moe(F f) { return f.num(K::num_moe_experts) > 0; }
 bool Interleaved(F f) { return f.num(K::virtual_pipeline_model_parallel_size) > 1; }
 
 // Upstream splits layers by division only where nothing else says how.
@@ -108,7 +107,7 @@ const Rule kRules[] = {
      .reads = {K::expert_model_parallel_size, K::num_moe_experts},
      .when =
          [](F f) {
-           return (!f.command_line() || f.fork()) && Moe(f) &&  // its command line says so first
+           return (!f.command_line() || f.fork()) && f.moe() &&  // its command line says so first
                   !Divisible(f.num(K::num_moe_experts), f.num(K::expert_model_parallel_size));
          },
      .needs = "expert_model_parallel_size must divide num_moe_experts",
@@ -120,7 +119,7 @@ const Rule kRules[] = {
      .reads = {K::moe_token_dispatcher_type},
      .when =
          [](F f) {
-           return Moe(f) && !f.in(K::moe_token_dispatcher_type, {"allgather", "alltoall", "flex"});
+           return f.moe() && !f.in(K::moe_token_dispatcher_type, {"allgather", "alltoall", "flex"});
          },
      .needs = "the token dispatchers are allgather, alltoall and flex",
      .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}}},
@@ -129,7 +128,7 @@ const Rule kRules[] = {
      .at = {Phase::kBuild, 479},
      .source = "Megatron-LM:megatron/core/transformer/moe/moe_layer.py:479",
      .reads = {K::moe_shared_expert_overlap, K::moe_latent_size},
-     .when = [](F f) { return Moe(f) && f.on(K::moe_latent_size) && f.on(K::moe_shared_expert_overlap); },
+     .when = [](F f) { return f.moe() && f.on(K::moe_latent_size) && f.on(K::moe_shared_expert_overlap); },
      .needs = "latent MoE cannot overlap the shared expert with the dispatch",
      .fixes = {{{K::moe_shared_expert_overlap, false}}}},
     {.id = "build.moe-tp-needs-sp",
@@ -137,7 +136,7 @@ const Rule kRules[] = {
      .at = {Phase::kBuild, 636},
      .source = "Megatron-LM:megatron/core/transformer/moe/moe_layer.py:636",
      .reads = {K::sequence_parallel, K::tensor_model_parallel_size, K::num_moe_experts},
-     .when = [](F f) { return Moe(f) && f.num(K::tensor_model_parallel_size) > 1 && !f.on(K::sequence_parallel); },
+     .when = [](F f) { return f.moe() && f.num(K::tensor_model_parallel_size) > 1 && !f.on(K::sequence_parallel); },
      .needs = "an MoE layer trained with tensor parallelism needs sequence_parallel, or its tokens are routed twice",
      .fixes = {{{K::sequence_parallel, true}}}},
     {.id = "build.flex-needs-tp-ep",
@@ -148,7 +147,7 @@ const Rule kRules[] = {
                K::expert_model_parallel_size},
      .when =
          [](F f) {
-           return Moe(f) && (FlexWith(f, "deepep") || FlexWith(f, "ncclep")) &&
+           return f.moe() && (FlexWith(f, "deepep") || FlexWith(f, "ncclep")) &&
                   f.num(K::expert_tensor_parallel_size) <= 1 && f.num(K::expert_model_parallel_size) <= 1;
          },
      .needs = "deepep and ncclep need experts spread over more than one GPU",
@@ -160,7 +159,7 @@ const Rule kRules[] = {
      .reads = {K::moe_flex_dispatcher_backend, K::moe_token_dispatcher_type},
      .when =
          [](F f) {
-           return Moe(f) && Flex(f) && f.core(17) &&
+           return f.moe() && Flex(f) && f.core(17) &&
                   !f.in(K::moe_flex_dispatcher_backend, {"deepep", "hybridep", "ncclep"});
          },
      .needs = "the flex dispatcher needs a backend: deepep, hybridep or ncclep",
@@ -179,7 +178,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            const absl::string_view backend = f.text(K::moe_flex_dispatcher_backend);
-           return Moe(f) && Flex(f) && f.env().capabilities_known && !backend.empty() &&
+           return f.moe() && Flex(f) && f.env().capabilities_known && !backend.empty() &&
                   f.env().capabilities.find(backend) == f.env().capabilities.end();
          },
      .needs = "the flex backend must be installed in the image; it is never replaced by alltoall in silence",
@@ -203,7 +202,7 @@ const Rule kRules[] = {
      .reads = {K::moe_flex_dispatcher_backend, K::moe_pad_expert_input_to_capacity, K::moe_expert_capacity_factor},
      .when =
          [](F f) {
-           return Moe(f) && FlexWith(f, "ncclep") &&
+           return f.moe() && FlexWith(f, "ncclep") &&
                   (f.on(K::moe_pad_expert_input_to_capacity) || f.set(K::moe_expert_capacity_factor));
          },
      .needs = "ncclep neither drops tokens nor pads experts to capacity",
@@ -216,7 +215,7 @@ const Rule kRules[] = {
      .reads = {K::moe_ncclep_zero_copy, K::moe_expert_rank_capacity_factor},
      .when =
          [](F f) {
-           return Moe(f) && FlexWith(f, "ncclep") && f.on(K::moe_ncclep_zero_copy) &&
+           return f.moe() && FlexWith(f, "ncclep") && f.on(K::moe_ncclep_zero_copy) &&
                   f.none(K::moe_expert_rank_capacity_factor);
          },
      .needs = "zero copy needs buffers of a known size: set moe_expert_rank_capacity_factor",
@@ -229,7 +228,7 @@ const Rule kRules[] = {
      .reads = {K::moe_expert_rank_capacity_factor, K::use_transformer_engine_op_fuser, K::moe_grouped_gemm},
      .when =
          [](F f) {
-           return Moe(f) && FlexWith(f, "ncclep") && f.set(K::moe_expert_rank_capacity_factor) &&
+           return f.moe() && FlexWith(f, "ncclep") && f.set(K::moe_expert_rank_capacity_factor) &&
                   !(f.on(K::use_transformer_engine_op_fuser) && f.on(K::moe_grouped_gemm));
          },
      .needs = "a rank capacity with ncclep needs the op fuser and grouped GEMM",
@@ -246,7 +245,7 @@ const Rule kRules[] = {
      .reads_env = {"cc_major", "NVTE_CUTEDSL_FUSED_GROUPED_MLP"},
      .when =
          [](F f) {
-           return Moe(f) && FlexWith(f, "ncclep") && f.set(K::moe_expert_rank_capacity_factor) &&
+           return f.moe() && FlexWith(f, "ncclep") && f.set(K::moe_expert_rank_capacity_factor) &&
                   (f.on(K::fp8) || f.on(K::fp4)) &&
                   (f.env().cc_major < 10 || !PositiveIntVar(f, "NVTE_CUTEDSL_FUSED_GROUPED_MLP"));
          },
@@ -260,7 +259,7 @@ const Rule kRules[] = {
      .reads = {K::moe_router_load_balancing_type, K::moe_aux_loss_coeff},
      .when =
          [](F f) {
-           return Moe(f) && f.is(K::moe_router_load_balancing_type, "quantile_balancing") &&
+           return f.moe() && f.is(K::moe_router_load_balancing_type, "quantile_balancing") &&
                   f.real(K::moe_aux_loss_coeff) != 0;
          },
      .needs = "quantile balancing needs no auxiliary loss",
@@ -272,7 +271,7 @@ const Rule kRules[] = {
      .reads = {K::moe_router_load_balancing_type, K::moe_aux_loss_coeff},
      .when =
          [](F f) {
-           return Moe(f) && f.is(K::moe_router_load_balancing_type, "sinkhorn") && f.real(K::moe_aux_loss_coeff) != 0;
+           return f.moe() && f.is(K::moe_router_load_balancing_type, "sinkhorn") && f.real(K::moe_aux_loss_coeff) != 0;
          },
      .needs = "sinkhorn balancing does not support an auxiliary loss",
      .fixes = {{{K::moe_aux_loss_coeff, 0}}}},
@@ -282,7 +281,7 @@ const Rule kRules[] = {
      .at = {Phase::kBuild, 308},
      .source = "Megatron-LM:megatron/core/transformer/moe/moe_utils.py:1007",
      .reads = {K::moe_router_topk, K::num_moe_experts},
-     .when = [](F f) { return Moe(f) && f.num(K::moe_router_topk) > f.num(K::num_moe_experts); },
+     .when = [](F f) { return f.moe() && f.num(K::moe_router_topk) > f.num(K::num_moe_experts); },
      .needs = "a token goes to at most as many experts as there are",
      .fix = FewerExpertsPerToken},
     {.id = "build.quantile-balancing-limits",
@@ -293,7 +292,7 @@ const Rule kRules[] = {
      .reads = {K::moe_router_load_balancing_type, K::moe_router_fusion, K::moe_router_num_groups},
      .when =
          [](F f) {
-           return Moe(f) && f.is(K::moe_router_load_balancing_type, "quantile_balancing") &&
+           return f.moe() && f.is(K::moe_router_load_balancing_type, "quantile_balancing") &&
                   (f.on(K::moe_router_fusion) || f.on(K::moe_router_num_groups));
          },
      .needs = "quantile balancing works with neither the fused router nor group-limited routing",
@@ -307,7 +306,7 @@ const Rule kRules[] = {
      .reads = {K::bias_dropout_fusion, K::moe_grouped_gemm, K::add_bias_linear},
      .when =
          [](F f) {
-           return Moe(f) && f.on(K::moe_grouped_gemm) && f.on(K::add_bias_linear) && f.on(K::bias_dropout_fusion);
+           return f.moe() && f.on(K::moe_grouped_gemm) && f.on(K::add_bias_linear) && f.on(K::bias_dropout_fusion);
          },
      .needs = "grouped experts with a bias cannot fuse bias and dropout",
      .fixes = {{{K::bias_dropout_fusion, false}}}},
@@ -320,7 +319,7 @@ const Rule kRules[] = {
      .reads_env = {"te"},
      .when =
          [](F f) {
-           if (!Moe(f) || !f.on(K::use_transformer_engine_op_fuser) || !f.on(K::moe_grouped_gemm)) return false;
+           if (!f.moe() || !f.on(K::use_transformer_engine_op_fuser) || !f.on(K::moe_grouped_gemm)) return false;
            const bool old_te = f.env().te.has_value() && !f.te_at_least("2.14.0");
            const bool offloads = f.on(K::fine_grained_activation_offloading) &&
                                  (f.has(K::offload_modules, "expert_fc1") || f.has(K::offload_modules, "moe_act"));
@@ -337,7 +336,7 @@ const Rule kRules[] = {
      .at = {Phase::kBuild, 919},
      .source = "Megatron-LM:megatron/core/transformer/moe/experts.py:919",
      .reads = {K::moe_apply_probs_on_input, K::moe_router_topk},
-     .when = [](F f) { return Moe(f) && f.on(K::moe_apply_probs_on_input) && f.num(K::moe_router_topk) != 1; },
+     .when = [](F f) { return f.moe() && f.on(K::moe_apply_probs_on_input) && f.num(K::moe_router_topk) != 1; },
      .needs = "probabilities can be applied before the experts only when each token has one expert",
      .fixes = {{{K::moe_apply_probs_on_input, false}}}},
     {.id = "build.layers-divisible-by-pp",

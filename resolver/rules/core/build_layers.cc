@@ -11,7 +11,6 @@ namespace {
 using K = Knob;
 using F = const Facts&;
 
-bool Moe(F f) { return f.num(K::num_moe_experts) > 0; }
 bool Fsdp(F f) { return f.on(K::use_megatron_fsdp) || f.on(K::use_torch_fsdp2); }
 
 // Other optimizers than these are cut in ways of their own, and the command line turns the distributed one off.
@@ -45,13 +44,13 @@ std::vector<Patch> Bf16OrAdam(F f) {
 
 // Of the routed experts the fused kernels know the gated ones.
 bool FusesExperts(F f) {
-  return Moe(f) && f.on(K::bias_activation_fusion) &&
+  return f.moe() && f.on(K::bias_activation_fusion) &&
          !(f.on(K::gated_linear_unit) && f.in(K::activation_func, {"silu", "quick_gelu"}));
 }
 
 // Layers whose MLP is not one of routed experts: dense ones, and the shared experts beside these.
 bool HasPlainMlp(F f) {
-  if (!Moe(f) || f.on(K::moe_shared_expert_intermediate_size)) return true;
+  if (!f.moe() || f.on(K::moe_shared_expert_intermediate_size)) return true;
   const Value& freq = f.value(K::moe_layer_freq);
   return freq.is_list() ? ListHasNumber(freq, 0) : freq.integer() > 1;
 }
@@ -60,7 +59,7 @@ bool FusesPlainMlp(F f) {
   if (!f.on(K::bias_activation_fusion) || f.on(K::use_te_activation_func)) return false;
   const bool fuses =
       f.is(K::activation_func, "gelu") || (f.is(K::activation_func, "silu") && f.on(K::gated_linear_unit));
-  const bool by_operations = !Moe(f) && f.on(K::use_transformer_engine_op_fuser);
+  const bool by_operations = !f.moe() && f.on(K::use_transformer_engine_op_fuser);
   return HasPlainMlp(f) && !fuses && !by_operations;
 }
 
@@ -78,7 +77,7 @@ std::string NoSizes(F f) {
 
 bool OtherPatternLength(F f) {
   const Value& freq = f.value(K::moe_layer_freq);
-  return Moe(f) && !f.fork() && freq.is_list() && f.num(K::num_layers) > 0 &&
+  return f.moe() && !f.fork() && freq.is_list() && f.num(K::num_layers) > 0 &&
          static_cast<int64_t>(freq.list().size()) != f.num(K::num_layers);
 }
 // Layers of one kind alone are meant to be all of them; else those behind the list are as its last.
@@ -92,7 +91,7 @@ std::vector<Patch> AllLayersOfTheList(F f) {
 }
 
 bool GroupsSharedExpert(F f) {
-  return Moe(f) && f.on(K::moe_shared_expert_intermediate_size) && f.on(K::use_grouped_gemm_for_shared_expert);
+  return f.moe() && f.on(K::moe_shared_expert_intermediate_size) && f.on(K::use_grouped_gemm_for_shared_expert);
 }
 bool GroupedKernelRefuses(F f) {
   if (!GroupsSharedExpert(f)) return false;
@@ -106,7 +105,7 @@ bool GroupedKernelRefuses(F f) {
 
 // Biases go to Adam, on the distributed optimizer that owns what is no matrix; it knows no ranks of experts.
 bool BiasesOfExpertRanks(F f) {
-  if (!Moe(f) || !f.on(K::add_bias_linear) || !EmergingOptimizer(f) || !LayerWise(f)) return false;
+  if (!f.moe() || !f.on(K::add_bias_linear) || !EmergingOptimizer(f) || !LayerWise(f)) return false;
   const bool own_layout = f.command_line()
                               ? f.none(K::use_layer_wise_param_layout) || f.on(K::use_layer_wise_param_layout)
                               : f.on(K::use_distributed_optimizer);
@@ -197,7 +196,7 @@ const Rule kRules[] = {
      .at = {Phase::kBuild, 124},
      .source = "Megatron-LM:megatron/core/transformer/moe/shared_experts.py:124",
      .reads = {K::moe_shared_expert_intermediate_size, K::add_bias_linear, K::num_moe_experts},
-     .when = [](F f) { return Moe(f) && f.on(K::moe_shared_expert_intermediate_size) && f.on(K::add_bias_linear); },
+     .when = [](F f) { return f.moe() && f.on(K::moe_shared_expert_intermediate_size) && f.on(K::add_bias_linear); },
      .needs = "shared experts have no bias",
      .fixes = {{{K::add_bias_linear, false}}}},
     {.id = "build.experts-fuse-gated",

@@ -1,5 +1,4 @@
 // Expert groups and nodes that DeepEP stops on at its first dispatch, and no check of the stacks says.
-#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -15,14 +14,10 @@ using F = const Facts&;
 
 // The ranks of the dispatcher's group (Megatron-LM@d98e8a64dd megatron/core/transformer/moe/token_dispatcher.py:1838).
 // One rank alone has upstream's own check.
-int64_t Ranks(F f) {
-  return std::max<int64_t>(1, f.num(K::expert_model_parallel_size)) *
-         std::max<int64_t>(1, f.num(K::expert_tensor_parallel_size));
-}
+int64_t Ranks(F f) { return f.size(K::expert_model_parallel_size) * f.size(K::expert_tensor_parallel_size); }
 bool DispatchesByDeepep(F f) {
   const bool named = f.is(K::moe_flex_dispatcher_backend, "deepep") || f.on(K::moe_enable_deepep);
-  return f.num(K::num_moe_experts) > 0 && f.is(K::moe_token_dispatcher_type, "flex") && named && Ranks(f) > 1 &&
-         !RackOfGraceBlackwell(f);
+  return f.moe() && f.is(K::moe_token_dispatcher_type, "flex") && named && Ranks(f) > 1 && !RackOfGraceBlackwell(f);
 }
 bool HasGroup(F f, bool unknown) { return IsDeepepGroup(DeepepGroups(f.env(), unknown), Ranks(f)); }
 std::string GroupOf(F f) {

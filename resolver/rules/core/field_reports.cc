@@ -20,13 +20,11 @@ using F = const Facts&;
 constexpr absl::string_view kConnections = "CUDA_DEVICE_MAX_CONNECTIONS";
 constexpr absl::string_view kDomainVar = "NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN";
 
-bool Moe(F f) { return f.num(K::num_moe_experts) > 0; }
 bool FlexWith(F f, absl::string_view backend) {
-  return Moe(f) && f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, backend);
+  return f.moe() && f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, backend);
 }
-int64_t Size(F f, K knob) { return std::max<int64_t>(1, f.num(knob)); }
 // All experts of a rank stay without a token only where they are few: the report has one.
-bool FewExperts(F f) { return f.num(K::num_moe_experts) <= 2 * Size(f, K::expert_model_parallel_size); }
+bool FewExperts(F f) { return f.num(K::num_moe_experts) <= 2 * f.size(K::expert_model_parallel_size); }
 // MXFP8 parameters travel through the gradient buffer.
 bool Mxfp8InGradientBuffer(F f) {
   return f.on(K::fp8) && f.is(K::fp8_recipe, "mxfp8") && f.on(K::fp8_param_gather) &&
@@ -45,7 +43,7 @@ std::optional<Version> PackageVersion(F f, absl::string_view name) {
 
 // The expert group is known to stay in one node, where DeepEP uses NVLink alone and NVSHMEM is not asked.
 bool ExpertsInOneNode(F f) {
-  const int64_t ranks = Size(f, K::expert_model_parallel_size) * Size(f, K::expert_tensor_parallel_size);
+  const int64_t ranks = f.size(K::expert_model_parallel_size) * f.size(K::expert_tensor_parallel_size);
   return f.env().gpus_per_node > 0 && ranks <= f.env().gpus_per_node;
 }
 
@@ -55,7 +53,7 @@ bool BlackwellNode(F f) {
 }
 
 bool DomainIsLeft(F f) {
-  return Size(f, K::expert_model_parallel_size) * Size(f, K::expert_tensor_parallel_size) > f.env().nvlink_domain_gpus;
+  return f.size(K::expert_model_parallel_size) * f.size(K::expert_tensor_parallel_size) > f.env().nvlink_domain_gpus;
 }
 
 // Attention inside per-layer graphs: named, or all of a layer because nothing is.
@@ -103,7 +101,7 @@ const Rule kRules[] = {
      .reads_env = {"triton", "te"},
      .when =
          [](F f) {
-           return Moe(f) && f.on(K::moe_permute_fusion) && f.env().te_stated && f.env().te.has_value() &&
+           return f.moe() && f.on(K::moe_permute_fusion) && f.env().te_stated && f.env().te.has_value() &&
                   !AtLeast(f.env().te, "2.10") && AtLeast(PackageVersion(f, "triton"), "3.5");
          },
      .needs = "Transformer Engine before 2.10 cannot compile its fused permutation with Triton 3.5 and later",
@@ -116,8 +114,8 @@ const Rule kRules[] = {
      .reads_env = {"te"},
      .when =
          [](F f) {
-           return Moe(f) && f.on(K::fp8) && f.is(K::fp8_recipe, "blockwise") &&
-                  Size(f, K::tensor_model_parallel_size) > 1 && f.is(K::moe_token_dispatcher_type, "alltoall") &&
+           return f.moe() && f.on(K::fp8) && f.is(K::fp8_recipe, "blockwise") &&
+                  f.size(K::tensor_model_parallel_size) > 1 && f.is(K::moe_token_dispatcher_type, "alltoall") &&
                   f.env().te_stated && AtLeast(f.env().te, "2.8") && !AtLeast(f.env().te, "2.10");
          },
      .needs =
@@ -171,7 +169,7 @@ const Rule kRules[] = {
          "or goes over the network: say it",
      .fix =
          [](F f) {
-           const int64_t ranks = std::min<int64_t>(Size(f, K::expert_model_parallel_size), f.env().nvlink_domain_gpus);
+           const int64_t ranks = std::min<int64_t>(f.size(K::expert_model_parallel_size), f.env().nvlink_domain_gpus);
            return std::vector<Patch>{{AssignVar(kDomainVar, absl::StrCat(ranks))}};
          }},
     {.id = "field.alltoall-empty-rank",
@@ -183,9 +181,9 @@ const Rule kRules[] = {
                K::expert_model_parallel_size, K::num_moe_experts},
      .when =
          [](F f) {
-           return Moe(f) && f.is(K::moe_token_dispatcher_type, "alltoall") &&
-                  Size(f, K::tensor_model_parallel_size) > 1 && Size(f, K::expert_tensor_parallel_size) == 1 &&
-                  Size(f, K::expert_model_parallel_size) > 1 && FewExperts(f) &&
+           return f.moe() && f.is(K::moe_token_dispatcher_type, "alltoall") &&
+                  f.size(K::tensor_model_parallel_size) > 1 && f.size(K::expert_tensor_parallel_size) == 1 &&
+                  f.size(K::expert_model_parallel_size) > 1 && FewExperts(f) &&
                   !f.on(K::moe_pad_expert_input_to_capacity);
          },
      .needs =
@@ -203,8 +201,8 @@ const Rule kRules[] = {
      .reads_env = {kConnections},
      .when =
          [](F f) {
-           return DataParallelOverlap(f) && OneConnection(f) && Size(f, K::tensor_model_parallel_size) == 1 &&
-                  Size(f, K::context_parallel_size) == 1 && !f.on(K::overlap_moe_expert_parallel_comm);
+           return DataParallelOverlap(f) && OneConnection(f) && f.size(K::tensor_model_parallel_size) == 1 &&
+                  f.size(K::context_parallel_size) == 1 && !f.on(K::overlap_moe_expert_parallel_comm);
          },
      .needs =
          "one connection puts communication behind the kernels, so nothing overlaps, where the forecast here counts "
@@ -315,7 +313,7 @@ const Rule kRules[] = {
      .reads = {K::moe_shared_expert_overlap, K::moe_shared_expert_intermediate_size},
      .when =
          [](F f) {
-           return Moe(f) && f.on(K::moe_shared_expert_overlap) && !f.on(K::moe_shared_expert_intermediate_size);
+           return f.moe() && f.on(K::moe_shared_expert_overlap) && !f.on(K::moe_shared_expert_intermediate_size);
          },
      .needs = "without shared experts there is nothing to overlap, and the switch still excludes EP overlap: set "
               "moe_shared_expert_intermediate_size or leave the switch out",
@@ -330,7 +328,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            // Bridge says so by itself.
-           return !f.container() && Moe(f) && f.given(K::moe_flex_dispatcher_backend) &&
+           return !f.container() && f.moe() && f.given(K::moe_flex_dispatcher_backend) &&
                   f.set(K::moe_flex_dispatcher_backend) && !f.is(K::moe_token_dispatcher_type, "flex");
          },
      .needs =
@@ -343,7 +341,7 @@ const Rule kRules[] = {
      .source = "NVIDIA/Megatron-LM#1598",
      .reads = {K::cuda_graph_impl, K::cuda_graph_scope, K::moe_token_dispatcher_type, K::moe_flex_dispatcher_backend,
                K::moe_pad_expert_input_to_capacity, K::moe_expert_rank_capacity_factor},
-     .when = [](F f) { return Moe(f) && WholeIterationGraph(f) && CountsOnHost(f); },
+     .when = [](F f) { return f.moe() && WholeIterationGraph(f) && CountsOnHost(f); },
      .needs = "this dispatcher copies token counts to the host in every layer, which a captured iteration cannot: "
               "capture attention, router and preprocessing alone, or take alltoall with experts padded to a capacity "
               "(moe_pad_expert_input_to_capacity) or hybridep with buffers of one (moe_expert_rank_capacity_factor)",
@@ -358,7 +356,7 @@ const Rule kRules[] = {
      .reads = {K::moe_router_force_load_balancing, K::data_path, K::mock_data},
      .when =
          [](F f) {
-           return Moe(f) && f.on(K::moe_router_force_load_balancing) && f.on(K::data_path) && !f.on(K::mock_data);
+           return f.moe() && f.on(K::moe_router_force_load_balancing) && f.on(K::data_path) && !f.on(K::mock_data);
          },
      .needs =
          "tokens go to experts by random numbers, so the router learns nothing from this data: for benchmarks alone",
@@ -372,7 +370,7 @@ const Rule kRules[] = {
      .reads = {K::tp_comm_overlap, K::tensor_model_parallel_size, K::moe_flex_dispatcher_backend},
      .when =
          [](F f) {
-           return f.on(K::tp_comm_overlap) && Size(f, K::tensor_model_parallel_size) > 1 &&
+           return f.on(K::tp_comm_overlap) && f.size(K::tensor_model_parallel_size) > 1 &&
                   (FlexWith(f, "deepep") || FlexWith(f, "hybridep"));
          },
      .needs =

@@ -17,8 +17,6 @@ using F = const Facts&;
 
 constexpr absl::string_view kAllocator = "PYTORCH_CUDA_ALLOC_CONF";
 
-bool Moe(F f) { return f.num(K::num_moe_experts) > 0; }
-int64_t Size(F f, K knob) { return std::max<int64_t>(1, f.num(knob)); }
 bool SeveralInstances(F f) { return f.num(K::num_distributed_optimizer_instances) > 1; }
 bool ShardsGradients(F f) {
   return f.on(K::use_megatron_fsdp) && f.in(K::data_parallel_sharding_strategy, {"optim_grads", "optim_grads_params"});
@@ -27,23 +25,23 @@ bool ShardsGradients(F f) {
 // Each expert is on one rank alone, and a step is more than one microbatch.
 bool OneRankOfAnExpert(F f) {
   const std::optional<int64_t> world = WorldSize(f), expert = ExpertSize(f), dense = DenseSize(f);
-  if (!Moe(f) || !world.has_value() || !expert.has_value() || !dense.has_value() || *dense < 1) return false;
-  const int64_t a_pass = Size(f, K::micro_batch_size) * std::max<int64_t>(1, *world / *dense);
+  if (!f.moe() || !world.has_value() || !expert.has_value() || !dense.has_value() || *dense < 1) return false;
+  const int64_t a_pass = f.size(K::micro_batch_size) * std::max<int64_t>(1, *world / *dense);
   return *expert == *world && f.num(K::global_batch_size) > a_pass;
 }
 
 bool BalancesByLoss(F f) {
   const bool aux = f.on(K::moe_aux_loss_coeff) && !f.is(K::moe_router_load_balancing_type, "none") &&
                    !f.is(K::moe_router_load_balancing_type, "sinkhorn");
-  return Moe(f) && (aux || f.on(K::moe_z_loss_coeff));
+  return f.moe() && (aux || f.on(K::moe_z_loss_coeff));
 }
 // Ranks that hold a part each of the tokens that one rank's loss counts.
 int64_t PartsOfSequence(F f) {
-  return (f.on(K::sequence_parallel) ? Size(f, K::tensor_model_parallel_size) : 1) * Size(f, K::context_parallel_size);
+  return (f.on(K::sequence_parallel) ? f.size(K::tensor_model_parallel_size) : 1) * f.size(K::context_parallel_size);
 }
 
 std::vector<Patch> SplitAsDense(F f) {
-  return {{Assign(K::expert_tensor_parallel_size, Size(f, K::tensor_model_parallel_size))}};
+  return {{Assign(K::expert_tensor_parallel_size, f.size(K::tensor_model_parallel_size))}};
 }
 
 const Rule kRules[] = {
@@ -57,8 +55,8 @@ const Rule kRules[] = {
      .reads = {K::expert_model_parallel_size, K::expert_tensor_parallel_size, K::tensor_model_parallel_size},
      .when =
          [](F f) {
-           return Moe(f) && Size(f, K::expert_model_parallel_size) == 1 &&
-                  ExpertTp(f) != Size(f, K::tensor_model_parallel_size);
+           return f.moe() && f.size(K::expert_model_parallel_size) == 1 &&
+                  ExpertTp(f) != f.size(K::tensor_model_parallel_size);
          },
      .needs =
          "before Megatron-Core 0.19 experts without expert parallelism are reduced over the ranks of dense weights: "
@@ -77,9 +75,9 @@ const Rule kRules[] = {
      .reads_env = {"te"},
      .when =
          [](F f) {
-           return Moe(f) && f.on(K::moe_grouped_gemm) && f.on(K::clip_grad) &&
-                  Size(f, K::tensor_model_parallel_size) > 1 &&
-                  Size(f, K::expert_model_parallel_size) * ExpertTp(f) > 1 && AtLeast(f.env().te, "2.13");
+           return f.moe() && f.on(K::moe_grouped_gemm) && f.on(K::clip_grad) &&
+                  f.size(K::tensor_model_parallel_size) > 1 &&
+                  f.size(K::expert_model_parallel_size) * ExpertTp(f) > 1 && AtLeast(f.env().te, "2.13");
          },
      .needs = "before Megatron-Core 0.19 the gradient norm counts the experts of the first tensor-parallel rank alone "
               "with Transformer Engine 2.13 and later: the norm that is logged is too small, and clipping too weak"},
@@ -111,8 +109,7 @@ const Rule kRules[] = {
                   f.env().te_stated && AtLeast(f.env().te, "2.10") && !AtLeast(f.env().te, "2.12");
          },
      .needs = "the Adam of Transformer Engine 2.10 and 2.11 makes its state as large as the whole parameter, where "
-              "other releases, "
-              "and the forecast here, have a rank's shard (45.5 GB were seen against 23.5): take 2.9 or 2.12"},
+              "other releases, and the forecast here, have a rank's shard (45.5 GB were seen against 23.5): take 2.9 or 2.12"},
     {.id = "field.per-token-aux-loss",
      .area = "field-report",
      .kind = Kind::kWarning,

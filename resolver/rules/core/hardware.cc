@@ -17,10 +17,9 @@ namespace {
 using K = Knob;
 using F = const Facts&;
 
-bool Moe(F f) { return f.num(K::num_moe_experts) > 0; }
 bool Fp8(F f, absl::string_view recipe) { return f.on(K::fp8) && f.is(K::fp8_recipe, recipe); }
 bool FlexWith(F f, absl::string_view backend) {
-  return Moe(f) && f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, backend);
+  return f.moe() && f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, backend);
 }
 constexpr int64_t kMostTokens = int64_t{1} << 30;
 bool KnownGpu(F f) { return f.env().cc_major > 0; }
@@ -98,7 +97,7 @@ std::vector<Patch> EvenSequence(F f) {
   const int64_t cp = ContextRanks(f);  // each takes a part from the front and one from the back
   const int64_t unit = f.num(K::tensor_model_parallel_size) * (cp > 1 ? 2 * cp : 1);
   std::vector<Patch> patches = {{Assign(K::seq_length, NextMultiple(f.num(K::seq_length), unit).value_or(unit))}};
-  if (!Moe(f)) patches.push_back({Assign(K::sequence_parallel, false)});
+  if (!f.moe()) patches.push_back({Assign(K::sequence_parallel, false)});
   patches.push_back({Assign(K::tensor_model_parallel_size, 1), Assign(K::sequence_parallel, false)});
   return patches;
 }
@@ -206,7 +205,7 @@ const Rule kRules[] = {
      .source = "Megatron-LM:megatron/core/extensions/transformer_engine.py:3669",
      .reads = {K::moe_router_fusion, K::num_moe_experts},
      .reads_env = {"te"},
-     .when = [](F f) { return Moe(f) && f.on(K::moe_router_fusion) && !f.te_at_least("2.7.0.dev0"); },
+     .when = [](F f) { return f.moe() && f.on(K::moe_router_fusion) && !f.te_at_least("2.7.0.dev0"); },
      .needs = "the fused router needs Transformer Engine 2.7, or its first pass stops the run",
      .fixes = {{{K::moe_router_fusion, false}}}},
     {.id = "router.fusion-sqrtsoftplus-te",
@@ -218,7 +217,7 @@ const Rule kRules[] = {
      .reads_env = {"te"},
      .when =
          [](F f) {
-           return Moe(f) && f.on(K::moe_router_fusion) && f.is(K::moe_router_score_function, "sqrtsoftplus") &&
+           return f.moe() && f.on(K::moe_router_fusion) && f.is(K::moe_router_score_function, "sqrtsoftplus") &&
                   f.te_at_least("2.7.0.dev0") && !f.te_at_least("2.13.0");
          },
      .needs = "the fused router knows sqrtsoftplus from Transformer Engine 2.13 on",
@@ -298,7 +297,7 @@ const Rule kRules[] = {
      .reads = {K::moe_flex_dispatcher_backend, K::moe_token_dispatcher_type},
      .when =
          [](F f) {
-           return Moe(f) && f.given(K::moe_flex_dispatcher_backend) && f.set(K::moe_flex_dispatcher_backend) &&
+           return f.moe() && f.given(K::moe_flex_dispatcher_backend) && f.set(K::moe_flex_dispatcher_backend) &&
                   !f.is(K::moe_token_dispatcher_type, "flex");
          },
      .needs = "a flex backend does nothing unless moe_token_dispatcher_type is flex",
