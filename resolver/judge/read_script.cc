@@ -14,7 +14,6 @@
 #include "resolver/shell/reader.h"
 #include "resolver/shell/slurm_job.h"
 #include "resolver/shell/state.h"
-#include "resolver/stacks/dialects.h"
 
 namespace flightplan {
 namespace {
@@ -100,7 +99,7 @@ void ReadScript(const ScriptQuestion& script, ReadConfig* read) {
   ShellLaunch launch = script.other.script == nullptr
                            ? ReadShellLaunch(text, known, env->model_files, script.question.launch)
                            : Taken(script.other);
-  const bool driver = StartsOwnWorkers(env->target);
+  const bool driver = StackOf(*env).own_workers;
   if (driver) DropDrivers(&launch);
   if (!launch.others.empty()) read->script = std::make_shared<const ShellLaunch>(launch);
   for (const auto& [name, value] : launch.vars) env->vars.insert_or_assign(name, value);

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/judge/recognise_stack.h"
 #include "resolver/plan/reading.h"
+#include "resolver/plan/stack.h"
 #include "resolver/shell/reader.h"
 #include "resolver/shell/slurm_job.h"
-#include "resolver/stacks/dialects.h"
 #include "resolver/stacks/input_format.h"
 #include "resolver/stacks/megatron_lm/yaml.h"
 
@@ -81,7 +81,7 @@ ShownLaunch ReadShownLaunch(absl::string_view name, const std::string& text, con
   }
   shown.stack = stated.has_value() ? stated : RecogniseStack(launch.script, launch.args, text);
   if (!shown.stack.has_value()) shown.nothing = {kNoStack, /*unread=*/false, /*maybe=*/!shell};
-  if (shown.stack.has_value() && StartsOwnWorkers(*shown.stack)) shown.launched.reset();
+  if (shown.stack.has_value() && StackOf(*shown.stack).own_workers) shown.launched.reset();
   return shown;
 }
 

@@ -7,7 +7,7 @@
 #include "resolver/derive/candidate.h"
 #include "resolver/derive/mxfp8_parameters.h"
 #include "resolver/plan/stack.h"
-#include "resolver/rules/rollout_engines.h"
+#include "resolver/rules/decide/features.h"
 
 namespace flightplan {
 namespace {
@@ -225,13 +225,10 @@ Patch KeptRecompute(const Config& config) {
 Patch ExpandableSegments(const Config& config, const Environment& env) {
   constexpr char kAllocator[] = "PYTORCH_CUDA_ALLOC_CONF", kRegister[] = "NCCL_GRAPH_REGISTER";
   const auto given = [&](const char* name) { return env.vars.find(name) != env.vars.end(); };
-  if (given(kAllocator) || given("PYTORCH_ALLOC_CONF") || StartsRolloutEngine(StackOf(env)) ||
-      config.Get(K::nccl_ub).truthy()) {
-    return {};
-  }
+  const bool said = given(kAllocator) || given("PYTORCH_ALLOC_CONF");
+  if (said || StackOf(env).exports_to_engine || !decide::SegmentsMayExpand(config, env)) return {};
   const Value& graphs = config.Get(K::cuda_graph_impl);
   const bool graphed = !graphs.is_none() && graphs.text() != "none";
-  if (graphed && env.core_release <= 15) return {};
   Patch patch = {{Knob{}, kAllocator, Value("expandable_segments:True")}};
   if (graphed && !given(kRegister)) patch.push_back({Knob{}, kRegister, Value("0")});
   return patch;

@@ -42,6 +42,9 @@ struct Stack {
   // What its launches run that is no Python file, by the two words that start it: "megatron sft", "-m verl.trainer".
   absl::Span<const absl::string_view> commands = {};
 
+  // How keys begin that run its program from a module of any package ("-m recipe.dapo.main_dapo"). Empty: none do.
+  absl::string_view module_keys = {};
+
   // Its own words for the knobs, as a vocabulary of its spellings.yaml ("ms_swift.argument"), and what stands before
   // each ("--"). Empty: Megatron-LM's flags, or the container's fields.
   absl::string_view vocabulary = {}, before_word = {};
@@ -57,6 +60,18 @@ struct Stack {
 
   // Its microbatches are packed sequences of many lengths, which no layer in a CUDA graph takes.
   bool packs = false;
+
+  // Its launch is one process, a driver, which starts the ranks on the machines that it is given (Ray): what starts the
+  // driver does not say how many ranks there are.
+  bool own_workers = false;
+
+  // What its launch exports reaches the rollout engine that it starts on the GPUs that it trains on. ROLL takes out of
+  // the engine's environment what that cannot have (roll/third_party/vllm/__init__.py:64).
+  bool exports_to_engine = false;
+
+  // It builds prediction layers (MTP) like the decoder layers of their stage, and stops where that has none
+  // (ms-swift.prediction-stage).
+  bool predicts_beside_decoder = false;
 
   // Switches that its programs leave off, whatever a launch says: no decision, no search and no forecast counts on
   // them.

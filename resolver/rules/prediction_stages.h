@@ -8,13 +8,10 @@
 
 namespace flightplan {
 
-// Builds them like the decoder layers of their stage, and stops where it has none (ms-swift.prediction-stage).
-inline bool PredictsBesideDecoder(const Stack& stack) { return stack.name == "ms-swift"; }
-
 // Decoder layers by stage, with one in the last where the stack asks for it: the nearest stage before with two gives
 // it.
 inline std::vector<int64_t> WithDecoderBesidePrediction(std::vector<int64_t> stages, int64_t mtp, const Stack& stack) {
-  if (mtp < 1 || stages.empty() || stages.back() > 0 || !PredictsBesideDecoder(stack)) return stages;
+  if (mtp < 1 || stages.empty() || stages.back() > 0 || !stack.predicts_beside_decoder) return stages;
   for (size_t i = stages.size() - 1; i-- > 0;) {
     if (stages[i] < 2) continue;
     --stages[i];

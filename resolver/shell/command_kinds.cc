@@ -5,9 +5,11 @@
 #include <iterator>
 #include <set>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/path.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 
@@ -35,10 +37,12 @@ bool OnlyNames(absl::string_view program) {
   return kPrograms->count(program) > 0;
 }
 
-bool IsModuleOfVerl(WordSpan words, size_t i) {
+bool RunsAStackByItsKeys(WordSpan words, size_t i) {
   if (words[i - 1].value.text != "-m" || absl::StartsWith(words[i].value.text, "torch.")) return false;
   return std::any_of(words.begin() + i, words.end(), [](const ShellWord& word) {
-    return absl::StrContains(word.value.text, "actor_rollout_ref.actor.megatron.");
+    return absl::c_any_of(AllStacks(), [&](const Stack* stack) {
+      return !stack->module_keys.empty() && absl::StrContains(word.value.text, stack->module_keys);
+    });
   });
 }
 

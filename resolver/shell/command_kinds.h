@@ -20,9 +20,8 @@ bool OnlyNames(absl::string_view program);
 // Whether a command's flags are those of a training rather than of a tool around it (conversion, download, plots).
 bool LooksLikeTraining(WordSpan words);
 
-// Whether the word is a module behind -m that has the keys of verl's actor for Megatron: recipes over verl's trainer
-// are modules of any package.
-bool IsModuleOfVerl(WordSpan words, size_t i);
+// Whether the word is a module behind -m whose keys run a stack's program (Stack::module_keys).
+bool RunsAStackByItsKeys(WordSpan words, size_t i);
 
 // Commands that leave the files that they name as they are; a program that is launched does, too.
 bool OnlyReads(WordSpan words);

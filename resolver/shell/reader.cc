@@ -192,7 +192,7 @@ class Reader {
   // The word that starts a training: a Python file, or the second of a stack's own command.
   static bool Starts(WordSpan words, size_t i) {
     return absl::EndsWith(words[i].value.text, ".py") ||
-           (i > 0 && (IsEntryCommand(words[i - 1].value.text, words[i].value.text) || IsModuleOfVerl(words, i)));
+           (i > 0 && (IsEntryCommand(words[i - 1].value.text, words[i].value.text) || RunsAStackByItsKeys(words, i)));
   }
 
   // What stands before the first of these is the launcher, what stands behind belongs to it.

@@ -25,8 +25,6 @@ const std::vector<OutputDialect>& AllDialects() {
 
 absl::string_view OwnDialect(Target target) { return SpellingsOf(target).dialects.front().name; }
 
-bool StartsOwnWorkers(Target target) { return SpellingsOf(target).own_workers; }
-
 Launch RenderDialect(absl::string_view name, const RenderInput& input) {
   for (const OutputDialect& dialect : AllDialects()) {
     if (dialect.name != name) continue;

@@ -12,10 +12,6 @@ namespace flightplan {
 // A target's own dialect: "megatron-lm", "megatron-bridge", "loongforge".
 absl::string_view OwnDialect(Target target);
 
-// Its launch is one process, a driver, which starts the ranks on the machines that it is given (Ray): what starts the
-// driver does not say how many ranks there are.
-bool StartsOwnWorkers(Target target);
-
 // Renders by name; `launch.dialect` is that name. An unknown name gives an empty launch.
 Launch RenderDialect(absl::string_view name, const RenderInput& input);
 

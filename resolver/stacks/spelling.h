@@ -25,7 +25,6 @@ struct StackSpelling {
   // first.
   absl::string_view (*recognise)(absl::Span<const Argument> args, absl::string_view script) = nullptr;
   absl::Span<const OutputDialect> dialects;  // the stack's own first
-  bool own_workers = false;                  // StartsOwnWorkers
 };
 
 // In no order; generated from the folders.

@@ -164,7 +164,7 @@ Question AskAboutScript(absl::string_view name, std::string text, const JobFacts
   }
   // A driver's words may say a part of the job: their reader takes the job's own lines where they do not.
   const bool own_lines = question.allocated.has_value() && question.allocated == ReadSbatchLines(text).GpuCount();
-  if (own_lines && StartsOwnWorkers(*found.stack)) question.allocated.reset();
+  if (own_lines && StackOf(*found.stack).own_workers) question.allocated.reset();
   // What is assumed the reader of the script assumes itself, and knows it.
   const bool states_size = question.launched.has_value() && !found.size_assumed;
   SetGpuAndSize(job, catalog, states_size ? question.launched : question.allocated, request);

@@ -6,7 +6,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/rules/core/grid_util.h"
-#include "resolver/rules/rollout_engines.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -109,7 +108,8 @@ const Rule kRules[] = {
                   f.env().te_stated && AtLeast(f.env().te, "2.10") && !AtLeast(f.env().te, "2.12");
          },
      .needs = "the Adam of Transformer Engine 2.10 and 2.11 makes its state as large as the whole parameter, where "
-              "other releases, and the forecast here, have a rank's shard (45.5 GB were seen against 23.5): take 2.9 or 2.12"},
+              "other releases, and the forecast here, have a rank's shard (45.5 GB were seen against 23.5): take 2.9 "
+              "or 2.12"},
     {.id = "field.per-token-aux-loss",
      .area = "field-report",
      .kind = Kind::kWarning,
@@ -167,7 +167,7 @@ const Rule kRules[] = {
      .reads_env = {kAllocator},
      .when =
          [](F f) {
-           return StartsRolloutEngine(f.stack()) && absl::StrContains(f.var(kAllocator), "expandable_segments:True");
+           return f.stack().exports_to_engine && absl::StrContains(f.var(kAllocator), "expandable_segments:True");
          },
      .needs = "an engine on the same GPUs that gives its memory back while a step runs (vLLM's sleep mode until April "
               "2026, SGLang's torch_memory_saver) stops on this variable, which all processes of a launch get: give it "

@@ -9,7 +9,6 @@
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 #include "resolver/rules/decide/rows.h"
-#include "resolver/rules/rollout_engines.h"
 
 namespace flightplan::decide {
 namespace {
@@ -20,11 +19,9 @@ bool OverlapsExperts(D d) { return d.on(K::overlap_moe_expert_parallel_comm); }
 bool Exchanges(D d) { return d.f.moe && d.f.ep > 1; }
 bool WholeIteration(D d) { return d.is(K::cuda_graph_impl, "full_iteration"); }
 bool UserBuffers(D d) { return d.on(K::nccl_ub); }
-bool Graphed(D d) { return !d.value(K::cuda_graph_impl).is_none() && !d.is(K::cuda_graph_impl, "none"); }
-// Expandable segments and user buffers exclude each other before torch 2.11.
-bool PlainBuffers(D d) { return !UserBuffers(d) && !(Graphed(d) && GraphsOfCore15(d.intent.env)); }
+bool MayExpand(D d) { return SegmentsMayExpand(d.config(), d.intent.env); }
 // A rollout engine on the same GPUs would get the variable too and stop on it.
-bool Expandable(D d) { return PlainBuffers(d) && !StartsRolloutEngine(d.stack); }
+bool Expandable(D d) { return MayExpand(d) && !d.stack.exports_to_engine; }
 bool Deterministic(D d) { return d.on(K::deterministic_mode); }
 bool FullIterationGraphs(D d) { return d.full_iteration_graphs; }
 // Gated experts that the op fuser fuses; core 0.19 builds no model without the variable.
@@ -176,21 +173,21 @@ constexpr ExportRow kVariables[] = {
      .rule_id = kAllocatorRule,
      .why = "expandable segments cannot be registered by captured collectives",
      .cites = {"Megatron-LM@d98e8a64dd megatron/training/arguments.py:1962"}},
-    {.when = [](D d) { return PlainBuffers(d) && WholeIteration(d); },
+    {.when = [](D d) { return MayExpand(d) && WholeIteration(d); },
      .variable = "TORCH_NCCL_AVOID_RECORD_STREAMS",
      .value = "0",
      .rule_id = kAllocatorRule,
      .why = "a captured iteration must record streams",
      .basis = Basis::kRecipes,
      .cites = {evidence::kPerfRecipeEnvironment}},
-    {.when = [](D d) { return PlainBuffers(d) && !WholeIteration(d); },
+    {.when = [](D d) { return MayExpand(d) && !WholeIteration(d); },
      .variable = "TORCH_NCCL_AVOID_RECORD_STREAMS",
      .value = "1",
      .rule_id = kAllocatorRule,
      .why = "tensors of collectives are freed without waiting",
      .basis = Basis::kRecipes,
      .cites = {evidence::kPerfRecipeEnvironment}},
-    {.when = PlainBuffers,
+    {.when = MayExpand,
      .variable = "NCCL_NVLS_ENABLE",
      .value = "0",
      .rule_id = kAllocatorRule,

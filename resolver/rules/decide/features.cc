@@ -273,4 +273,10 @@ absl::string_view ObstacleToOverlap(const NormalizedIntent& intent, const Config
   return "";
 }
 
+bool SegmentsMayExpand(const Config& config, const Environment& env) {
+  const Value& graphs = config.Get(Knob::cuda_graph_impl);
+  const bool graphed = !graphs.is_none() && graphs.text() != "none";
+  return !config.Get(Knob::nccl_ub).truthy() && !(graphed && GraphsOfCore15(env));
+}
+
 }  // namespace flightplan::decide

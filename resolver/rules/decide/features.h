@@ -120,6 +120,10 @@ inline bool SplitsExpertsAsDense(const Environment& env) { return env.core_relea
 // library that is too old. "": it may run.
 absl::string_view ObstacleToOverlap(const NormalizedIntent& intent, const Config& config);
 
+// Whether the allocator's segments may expand: not with user buffers before torch 2.11, nor beside the graphs of core
+// 0.15. An engine that the launch exports to is another matter (Stack::exports_to_engine).
+bool SegmentsMayExpand(const Config& config, const Environment& env);
+
 // Before core 0.18 the EP overlap schedules a prediction layer only in a pipeline (ep-overlap.mtp-needs-pp).
 inline bool OverlapsPredictionInPipelinesAlone(const Environment& env) {
   return env.core_release == 16 || env.core_release == 17;

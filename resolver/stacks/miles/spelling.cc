@@ -11,7 +11,6 @@ constexpr OutputDialect kDialects[] = {{"miles", RenderMiles}};
 }  // namespace
 
 extern const StackSpelling kMilesSpelling;
-const StackSpelling kMilesSpelling = {
-    .target = Target{8}, .formats = kFormats, .dialects = kDialects, .own_workers = true};
+const StackSpelling kMilesSpelling = {.target = Target{8}, .formats = kFormats, .dialects = kDialects};
 
 }  // namespace flightplan

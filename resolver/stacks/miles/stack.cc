@@ -51,6 +51,8 @@ const Stack kMilesStack = {
     .command_line = true,
     .adapters = true,
     .packs = true,
+    .own_workers = true,
+    .exports_to_engine = true,
     .marks = {.order = -1, .launch = IsLaunch, .looks_like = "slime"},
     .releases = kReleases,
     .core_release = [](int) { return kPinnedCore; },

@@ -47,6 +47,7 @@ const Stack kMsSwiftStack = {
     .hf_models = true,
     .adapters = true,
     .packs = true,
+    .predicts_beside_decoder = true,
     .left_off = kLeftOff,
     .marks = {.order = 0, .launch = IsLaunch},
     .releases = kReleases,

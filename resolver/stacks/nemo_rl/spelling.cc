@@ -13,7 +13,6 @@ constexpr OutputDialect kDialects[] = {{"nemo-rl", RenderNemoRl}};
 }  // namespace
 
 extern const StackSpelling kNemoRlSpelling;
-const StackSpelling kNemoRlSpelling = {
-    .target = Target{7}, .formats = kFormats, .dialects = kDialects, .own_workers = true};
+const StackSpelling kNemoRlSpelling = {.target = Target{7}, .formats = kFormats, .dialects = kDialects};
 
 }  // namespace flightplan

@@ -58,6 +58,8 @@ const Stack kNemoRlStack = {
     .before_word = "policy.",
     .hf_models = true,
     .adapters = true,
+    .own_workers = true,
+    .exports_to_engine = true,
     .marks = {.order = 0, .launch = IsLaunch, .yaml = "megatron_cfg:"},
     .releases = kReleases,
     // 3rdparty/Megatron-Bridge at 8c46dc425, whose Megatron-Core is its main branch's.

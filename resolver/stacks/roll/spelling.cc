@@ -12,7 +12,6 @@ constexpr OutputDialect kDialects[] = {{"roll", RenderRoll}};
 }  // namespace
 
 extern const StackSpelling kRollSpelling;
-const StackSpelling kRollSpelling = {
-    .target = Target{12}, .formats = kFormats, .dialects = kDialects, .own_workers = true};
+const StackSpelling kRollSpelling = {.target = Target{12}, .formats = kFormats, .dialects = kDialects};
 
 }  // namespace flightplan

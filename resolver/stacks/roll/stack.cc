@@ -59,6 +59,7 @@ const Stack kRollStack = {
     .vocabulary = "roll.path",
     .hf_models = true,
     .adapters = true,
+    .own_workers = true,
     .left_off = kLeftOff,
     .marks = {.order = 0, .launch = IsLaunch, .yaml = "strategy_name: megatron_train"},
     .releases = kReleases,

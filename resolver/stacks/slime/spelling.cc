@@ -11,7 +11,6 @@ constexpr OutputDialect kDialects[] = {{"slime", RenderSlime}};
 }  // namespace
 
 extern const StackSpelling kSlimeSpelling;
-const StackSpelling kSlimeSpelling = {
-    .target = Target{4}, .formats = kFormats, .dialects = kDialects, .own_workers = true};
+const StackSpelling kSlimeSpelling = {.target = Target{4}, .formats = kFormats, .dialects = kDialects};
 
 }  // namespace flightplan

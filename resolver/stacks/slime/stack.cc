@@ -26,6 +26,8 @@ const Stack kSlimeStack = {
     .own_source = "slime:",
     .command_line = true,
     .packs = true,
+    .own_workers = true,
+    .exports_to_engine = true,
     .marks = {.order = 0, .launch = MakesRollouts},
     .releases = kReleases,
     .core_release = [](int) { return kPinnedCore; },

@@ -11,7 +11,6 @@ constexpr OutputDialect kDialects[] = {{"verl", RenderVerl}};
 }  // namespace
 
 extern const StackSpelling kVerlSpelling;
-const StackSpelling kVerlSpelling = {
-    .target = Target{6}, .formats = kFormats, .dialects = kDialects, .own_workers = true};
+const StackSpelling kVerlSpelling = {.target = Target{6}, .formats = kFormats, .dialects = kDialects};
 
 }  // namespace flightplan

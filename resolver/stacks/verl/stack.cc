@@ -32,11 +32,13 @@ constexpr absl::string_view kCommands[] = {
     "-m verl.trainer.main_ppo", "-m verl.experimental.one_step_off_policy.main_ppo",
     "-m verl.experimental.fully_async_policy.fully_async_main", "-m verl.experimental.transfer_queue.main_ppo"};
 
+// Recipes are modules of packages of their own, over its trainer.
+constexpr absl::string_view kModuleKeys = "actor_rollout_ref.actor.megatron.";
+
 // Its other trainings run without Megatron. Modules of other packages that have its keys run over its trainer.
 bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
-  const bool keys = std::any_of(args.begin(), args.end(), [](const Argument& arg) {
-    return absl::StrContains(arg.text, "actor_rollout_ref.actor.megatron.");
-  });
+  const bool keys = std::any_of(args.begin(), args.end(),
+                                [](const Argument& arg) { return absl::StrContains(arg.text, kModuleKeys); });
   if (keys && absl::StartsWith(script, "-m ")) return true;
   if (std::find(std::begin(kCommands), std::end(kCommands), script) == std::end(kCommands)) return false;
   return std::any_of(args.begin(), args.end(), [](const Argument& arg) {
@@ -54,11 +56,14 @@ const Stack kVerlStack = {
     .rank = 5,
     .own_source = "verl:",
     .commands = kCommands,
+    .module_keys = kModuleKeys,
     .vocabulary = "verl.path",
     .before_word = "actor_rollout_ref.actor.",
     .hf_models = true,
     .adapters = true,
     .packs = true,
+    .own_workers = true,
+    .exports_to_engine = true,
     .left_off = kLeftOff,
     .marks = {.order = 0, .launch = IsLaunch},
     .releases = kReleases,

@@ -11,7 +11,6 @@ constexpr OutputDialect kDialects[] = {{"vime", RenderVime}};
 }  // namespace
 
 extern const StackSpelling kVimeSpelling;
-const StackSpelling kVimeSpelling = {
-    .target = Target{9}, .formats = kFormats, .dialects = kDialects, .own_workers = true};
+const StackSpelling kVimeSpelling = {.target = Target{9}, .formats = kFormats, .dialects = kDialects};
 
 }  // namespace flightplan

@@ -37,6 +37,8 @@ const Stack kVimeStack = {
     .own_source = "vime:",
     .command_line = true,
     .packs = true,
+    .own_workers = true,
+    .exports_to_engine = true,
     .marks = {.order = -2, .launch = IsLaunch, .looks_like = "slime"},
     .releases = kReleases,
     .core_release = [](int) { return kPinnedCore; },
