@@ -126,8 +126,9 @@ void TakePins(const v1::ResolveConfigRequest& request, const NormalizedIntent& i
     int64_t pinned = 0;
     take(size.knob, kMaxParallelSize, &pinned);
   }
-  take(Knob::seq_length, kMaxSeqLength, &workload->seq_length);
-  take(Knob::global_batch_size, kMaxBatchSize, &workload->global_batch_size);
+  for (const WorkloadSize& of : kWorkloadSizes) {
+    take(of.knob, of.knob == Knob::seq_length ? kMaxSeqLength : kMaxBatchSize, &(workload->*of.size));
+  }
 }
 
 }  // namespace

@@ -111,10 +111,9 @@ NormalizedIntent WithPatch(NormalizedIntent intent, const Patch& patch) {
     }
     SetSizeIn(&intent.layout, assignment.knob, assignment.value);
     // As a request's pins are the workload.
-    Workload& workload = intent.workload;
-    for (const auto& [knob, size] : {std::pair(K::seq_length, &workload.seq_length),
-                                     std::pair(K::global_batch_size, &workload.global_batch_size)}) {
-      if (assignment.knob == knob && assignment.value.is_int()) *size = assignment.value.integer();
+    for (const WorkloadSize& of : kWorkloadSizes) {
+      if (assignment.knob == of.knob && assignment.value.is_int())
+        intent.workload.*of.size = assignment.value.integer();
     }
     const auto before = [](const std::pair<Knob, Value>& pin, Knob knob) { return pin.first < knob; };
     const auto at = std::lower_bound(intent.pins.begin(), intent.pins.end(), assignment.knob, before);

@@ -67,6 +67,14 @@ struct Workload {
   std::optional<int64_t> train_iters;
 };
 
+// What of it a pin may say: each knob beside its place here.
+struct WorkloadSize {
+  Knob knob;
+  int64_t Workload::*size;
+};
+inline constexpr WorkloadSize kWorkloadSizes[] = {{Knob::seq_length, &Workload::seq_length},
+                                                  {Knob::global_batch_size, &Workload::global_batch_size}};
+
 // Shares of the step time, 0..1.
 struct MeasuredProfile {
   std::optional<double> step_time_us;
