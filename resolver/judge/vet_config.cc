@@ -97,25 +97,22 @@ class PatchForecast {
   // The time of what fits better than that.
   FixOutcome Of(const Patch& patch, FitVerdict than) const {
     Config config = run_.config;
+    Environment env = run_.env;
+    ApplyPatch(patch, &config, &env);
     if (model_ != nullptr && MovesLayoutAlone(patch)) {
-      for (const Assignment& assignment : patch) config.Set(assignment.knob, assignment.value, Origin::kCaller);
-      const bool even = ComesOutEven(model_->intent.model, config, run_.env);
-      return even ? With(config, StagesOf(*shape_, config), than, run_.env) : FixOutcome();
+      const bool even = ComesOutEven(model_->intent.model, config, env);
+      return even ? With(config, env, StagesOf(*shape_, config), than) : FixOutcome();
     }
     if (!shape_.has_value() || MovesLayout(patch)) {
-      Environment env = run_.env;
-      ApplyPatch(patch, &config, &env);
       const WeighedConfig weighed = EstimateConfig(inputs_, config, env);
       if (!weighed.estimate.has_value()) return FixOutcome();
       return OutcomeOf({}, &*weighed.estimate, MovedStepUs(*weighed.model, env, weighed.estimate->layout));
     }
-    Environment env = run_.env;
-    ApplyPatch(patch, &config, &env);
-    return With(config, stages_, than, env);
+    return With(config, env, stages_, than);
   }
 
  private:
-  FixOutcome With(const Config& config, const StageLayout& stages, FitVerdict than, const Environment& env) const {
+  FixOutcome With(const Config& config, const Environment& env, const StageLayout& stages, FitVerdict than) const {
     const GpuSystem& gpu = model_ != nullptr ? model_->intent.gpu : **inputs_.gpu;
     const Candidate candidate = CandidateOf(AsTrained(inputs_.others, config), env, *shape_, stages);
     MemoryForecast memory;

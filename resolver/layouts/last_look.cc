@@ -191,15 +191,6 @@ absl::Status LookAtExecutions(const NormalizedIntent& intent, const EvidenceSnap
   return TakeWhatRanksBefore(intent, evidence, plan);
 }
 
-absl::Status LookAtSplits(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
-  if (!Launchable(*plan) || !IsShort(*plan)) return absl::OkStatus();
-  NormalizedIntent asked = intent;
-  asked.layout.virtual_pipeline_model_parallel_size = CandidateOf(*plan).vpp;
-  FLIGHTPLAN_RETURN_IF_ERROR(LookAtStages(asked, evidence, VirtualStageSearch::OfSplits(asked).get(), plan));
-  plan->intent.layout = intent.layout;
-  return absl::OkStatus();
-}
-
 absl::Status LookAtStages(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, VirtualStageSearch* search,
                           ResolvedPlan* plan) {
   for (int look = 0; look < kMostLooks && Launchable(*plan) && !Plainest(*plan); ++look) {
@@ -221,6 +212,16 @@ absl::Status LookAtStages(const NormalizedIntent& intent, const EvidenceSnapshot
     given.layout.virtual_pipeline_model_parallel_size = CandidateOf(*plan).vpp;
     FLIGHTPLAN_RETURN_IF_ERROR(TakeWhatRanksBefore(given, evidence, plan));
   }
+  return absl::OkStatus();
+}
+
+absl::Status LookAtSplits(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
+  if (!Launchable(*plan) || !IsShort(*plan)) return absl::OkStatus();
+  NormalizedIntent asked = intent;
+  asked.layout.virtual_pipeline_model_parallel_size = CandidateOf(*plan).vpp;
+  VirtualStageSearch search = VirtualStageSearch::OfSplits(asked);
+  FLIGHTPLAN_RETURN_IF_ERROR(LookAtStages(asked, evidence, &search, plan));
+  plan->intent.layout = intent.layout;
   return absl::OkStatus();
 }
 

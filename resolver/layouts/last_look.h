@@ -23,11 +23,11 @@ absl::Status LookAtExecutions(const NormalizedIntent& intent, const EvidenceSnap
 std::vector<bool> MayRankBefore(const NormalizedIntent& intent, const ResolvedPlan& plan,
                                 absl::Span<const StageLayout> stages);
 
-// LookAtExecutions over all splits of the layers, where they are open.
-absl::Status LookAtSplits(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan);
-
-// The same of any plan whose virtual stages are open, over all numbers of them.
+// LookAtExecutions of any plan whose virtual stages are open, over all numbers of them.
 absl::Status LookAtStages(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, VirtualStageSearch* search,
                           ResolvedPlan* plan);
+
+// LookAtExecutions over all splits of the layers of a plan with as many virtual stages, where these are open.
+absl::Status LookAtSplits(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan);
 
 }  // namespace flightplan

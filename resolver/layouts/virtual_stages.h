@@ -24,8 +24,8 @@ class VirtualStageSearch {
       : VirtualStageSearch(intent, VirtualStagesAreOpen(intent)) {}
   // Of a pipeline with a given number of virtual stages: where its layers go is all that is open of it. Of such a
   // search `Open` and `Before` alone are asked.
-  static std::unique_ptr<VirtualStageSearch> OfSplits(const NormalizedIntent& intent) {
-    return std::unique_ptr<VirtualStageSearch>(new VirtualStageSearch(intent, /*open=*/true));
+  static VirtualStageSearch OfSplits(const NormalizedIntent& intent) {
+    return VirtualStageSearch(intent, /*open=*/true);  // made where the caller has it
   }
   VirtualStageSearch(const VirtualStageSearch&) = delete;
   VirtualStageSearch& operator=(const VirtualStageSearch&) = delete;

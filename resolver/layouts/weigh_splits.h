@@ -38,7 +38,8 @@ void GiveCut(const ResolvedPlan& plan, NormalizedIntent* intent);
 void TellCut(const ResolvedPlan& plan, ResolvedPlan* split);
 
 // Takes the split that a search of layouts would find in the plan's place, where that is worth it: the last rank has
-// fewer layers, for its output layer, loss and MTP. `plan` answers `intent`, and still does afterwards.
+// fewer layers, for its output layer, loss and MTP. Where memory is short, what is executed with each is open, too
+// (LookAtSplits). `plan` answers `intent`, and still does afterwards.
 absl::Status WeighSplits(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan);
 
 }  // namespace flightplan
