@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "resolver/base/bytes.h"
 #include "resolver/derive/candidate.h"
+#include "resolver/derive/module_names.h"
 #include "resolver/derive/target_knobs.h"
 #include "resolver/engine/engine.h"
 #include "resolver/plan/stack.h"

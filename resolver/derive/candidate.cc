@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "resolver/derive/activation.h"
+#include "resolver/derive/module_names.h"
 #include "resolver/derive/placement.h"
 #include "resolver/plan/stack.h"
 
@@ -29,23 +30,6 @@ bool Has(const Config& config, Knob knob, absl::string_view item) {
     if (entry.text() == item) return true;
   }
   return false;
-}
-
-template <typename Bits, size_t n>
-Bits BitOf(absl::string_view text, const std::pair<absl::string_view, Bits> (&names)[n]) {
-  for (const auto& [name, bit] : names) {
-    if (name == text) return bit;
-  }
-  return 0;
-}
-
-template <typename Bits, size_t n>
-Bits BitsOf(const Config& config, Knob knob, const std::pair<absl::string_view, Bits> (&names)[n]) {
-  const Value& value = config.Get(knob);
-  if (value.is_text()) return BitOf(value.text(), names);
-  Bits bits = 0;
-  for (const Value& entry : value.list()) bits = static_cast<Bits>(bits | BitOf(entry.text(), names));
-  return bits;
 }
 
 uint8_t DtypeBytes(const Config& config, Knob knob, uint8_t standard) {
@@ -122,32 +106,13 @@ void ReadOptimizer(const Config& config, const Environment& env, Candidate* c) {
   if (on(K::use_torch_fsdp2)) c->shard_weights = c->shard_gradients = c->distributed_optimizer = true;
 }
 
-// In the order in which they are written.
-constexpr std::pair<absl::string_view, uint16_t> kRecomputeModules[] = {
-    {"core_attn", kDropCoreAttn},
-    {"mla_up_proj", kDropMlaUpProj},
-    {"mlp", kDropMlp},
-    {"moe_act", kDropMoeAct},
-    {"layernorm", kDropLayernorm},
-    {"shared_experts", kDropSharedExperts},
-    {"moe", kDropMoe},
-    {"a2a_overlap_attn", kDropOverlapAttention},
-    {"a2a_overlap_post_attn", kDropOverlapPostAttention},
-    {"a2a_overlap_mlp", kDropOverlapExperts},
-    {"mhc", kDropMhc},
-    // One bit for three names, so that it is read alone.
-    {"gdn_norm_out", kDropLinearAttention},
-    {"gdp_in_proj", kDropLinearAttention},
-    {"gdp_qkv", kDropLinearAttention}};
-
 void ReadRecompute(const Config& config, Candidate* c) {
   const absl::string_view granularity = config.Get(K::recompute_granularity).text();
   if (granularity == "selective" || config.Get(K::recompute_activations).truthy()) {
     c->recompute = RecomputeMode::kSelective;
     // Unset, the stack fills in core_attn; an empty list recomputes nothing.
-    c->recompute_modules = config.Get(K::recompute_modules).is_none()
-                               ? static_cast<uint16_t>(kDropCoreAttn)
-                               : BitsOf(config, K::recompute_modules, kRecomputeModules);
+    c->recompute_modules = config.Get(K::recompute_modules).is_none() ? static_cast<uint16_t>(kDropCoreAttn)
+                                                                      : DropBitsOf(config.Get(K::recompute_modules));
   } else if (granularity == "full") {
     c->recompute =
         config.Get(K::recompute_method).text() == "block" ? RecomputeMode::kFullBlock : RecomputeMode::kFullUniform;
@@ -156,21 +121,11 @@ void ReadRecompute(const Config& config, Candidate* c) {
   }
 }
 
-constexpr std::pair<absl::string_view, uint16_t> kOffloadTensors[] = {
-    {"dispatched_input", kOffloadDispatchedInput}, {"pre_mlp_layernorm_output", kOffloadPreMlpNormOutput}};
-
 void ReadOffload(const Config& config, Candidate* c) {
-  static constexpr std::pair<absl::string_view, uint16_t> kModules[] = {
-      {"attn_norm", kOffloadAttnNorm}, {"qkv_linear", kOffloadQkvLinear},
-      {"core_attn", kOffloadCoreAttn}, {"attn_proj", kOffloadAttnProj},
-      {"mlp_norm", kOffloadMlpNorm},   {"expert_fc1", kOffloadExpertFc1},
-      {"moe_act", kOffloadMoeAct},     {"fused_group_mlp", kOffloadExpertFc1 | kOffloadMoeAct}};
   if (config.Get(K::fine_grained_activation_offloading).truthy()) {
-    c->offload_modules = BitsOf(config, K::offload_modules, kModules);
+    c->offload_modules = OffloadBitsOf(config.Get(K::offload_modules), config.Get(K::offload_tensors));
     const Value& fraction = config.Get(K::activation_offload_fraction);
     if (fraction.is_number()) c->offload_fraction = static_cast<float>(std::clamp(fraction.real(), 0.0, 1.0));
-    c->offload_modules =
-        static_cast<uint16_t>(c->offload_modules | BitsOf(config, K::offload_tensors, kOffloadTensors));
   }
   if (config.Get(K::cpu_offloading).truthy()) {
     c->offload_layers = static_cast<int32_t>(
@@ -221,12 +176,6 @@ void ReadExperts(const Config& config, const Environment& env, const ModelShape&
 }
 
 void ReadOverlapAndGraphs(const Config& config, const Environment& env, Candidate* c) {
-  static constexpr std::pair<absl::string_view, uint8_t> kModules[] = {{"attn", kGraphAttn},
-                                                                       {"mlp", kGraphMlp},
-                                                                       {"moe", kGraphMoe},
-                                                                       {"moe_router", kGraphMoeRouter},
-                                                                       {"moe_preprocess", kGraphMoePreprocess},
-                                                                       {"mamba", kGraphMamba}};
   const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
   c->tp_overlap = on(K::tp_comm_overlap) && c->tp > 1;
   // Megatron-FSDP overlaps what it shards, whatever the switches say (build.fsdp-sharding-overlaps).
@@ -238,8 +187,8 @@ void ReadOverlapAndGraphs(const Config& config, const Environment& env, Candidat
   c->overlap_param_gather = on(K::overlap_param_gather) || all;
   c->overlap_p2p = on(K::overlap_p2p_comm);
   const absl::string_view impl = config.Get(K::cuda_graph_impl).text();
-  c->graph_modules = BitsOf(config, K::cuda_graph_modules, kModules);
-  c->graph_modules = static_cast<uint8_t>(c->graph_modules | BitsOf(config, K::cuda_graph_scope, kModules));
+  c->graph_modules = static_cast<uint8_t>(GraphBitsOf(config.Get(K::cuda_graph_modules)) |
+                                          GraphBitsOf(config.Get(K::cuda_graph_scope)));
   if (impl == "local") c->graphs = GraphImpl::kLocal;
   if (impl == "transformer_engine") c->graphs = GraphImpl::kTransformerEngine;
   // Releases before full_iteration was an implementation had it as a scope.
@@ -345,36 +294,6 @@ Candidate ReadCandidate(const Config& config, const Environment& env, const Mode
 }
 
 }  // namespace
-
-uint16_t DropBitOf(absl::string_view recompute_module) {
-  for (const auto& [name, bit] : kRecomputeModules) {
-    if (name == recompute_module) return bit;
-  }
-  return 0;
-}
-
-Value RecomputeModulesOf(unsigned bits) {
-  static const auto* const kNames = [] {
-    auto* names = new std::vector<std::pair<unsigned, Value>>();
-    for (const auto& [name, bit] : kRecomputeModules) {
-      if (bit != kDropLinearAttention) names->emplace_back(bit, Value(name));
-    }
-    return names;
-  }();
-  Value::List list;
-  for (const auto& [bit, name] : *kNames) {
-    if ((bits & bit) != 0) list.push_back(name);
-  }
-  return Value(std::move(list));
-}
-
-Value OffloadTensorsOf(unsigned bits) {
-  Value::List list;
-  for (const auto& [name, bit] : kOffloadTensors) {
-    if ((bits & bit) != 0) list.emplace_back(name);
-  }
-  return Value(std::move(list));
-}
 
 double Candidate::BusiestRows(double routed) const {
   if (capacity_factor <= 0) return routed;

@@ -55,11 +55,6 @@ inline constexpr DropStep kWithinOverlapSteps[] = {{kDropOverlapExperts, kDropMo
                                                    {kDropOverlapAttention, kDropMlaUpProj},
                                                    {kDropOverlapPostAttention, kDropLayernorm}};
 
-// The bit of a name in recompute_modules; 0: nothing is known of it.
-uint16_t DropBitOf(absl::string_view recompute_module);
-// The value of recompute_modules that has these bits. Of kDropLinearAttention, which several names have, it says none.
-Value RecomputeModulesOf(unsigned bits);
-
 // What fine-grained offloading moves to the host.
 enum OffloadModule : uint16_t {
   kOffloadAttnNorm = 1u << 0,
@@ -73,8 +68,6 @@ enum OffloadModule : uint16_t {
   kOffloadDispatchedInput = 1u << 7,
   kOffloadPreMlpNormOutput = 1u << 8,
 };
-// The value of offload_tensors that has these bits.
-Value OffloadTensorsOf(unsigned bits);
 
 // What a layer-scoped CUDA graph captures.
 enum GraphModule : uint8_t {

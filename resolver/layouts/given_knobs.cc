@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "resolver/base/bytes.h"
+#include "resolver/derive/module_names.h"
 #include "resolver/layouts/execute_layout.h"
 #include "resolver/layouts/execution_space.h"
 #include "resolver/pipeline/resolve.h"

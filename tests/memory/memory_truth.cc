@@ -14,6 +14,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "rapidjson/document.h"
+#include "resolver/derive/module_names.h"
 #include "tests/evidence/row_settings.h"
 #include "tests/support/json_row.h"
 

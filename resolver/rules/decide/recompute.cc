@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "resolver/base/bytes.h"
 #include "resolver/derive/bridge_provider.h"
+#include "resolver/derive/module_names.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
