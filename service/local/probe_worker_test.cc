@@ -1,21 +1,12 @@
 // Supervision: whatever the worker does, the caller gets an answer in time and nothing is left running.
 #include "service/local/probe_worker.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
-#include <fstream>
-#include <map>
-#include <numeric>
-#include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,43 +20,11 @@
 #include "resolver/base/utf8.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/normalize/violations.h"
+#include "service/local/child_test_util.h"
 #include "service/wire/status_mapping.h"
-#include "tests/support/temporary_folder.h"
 
 namespace flightplan::service {
 namespace {
-
-class Folder : public TemporaryFolder {
- public:
-  // An executable shell script.
-  std::string Script(const std::string& text) const {
-    std::string path = File("worker");
-    std::ofstream(path) << "#!/bin/sh\n" << text;
-    chmod(path.c_str(), 0755);
-    return path;
-  }
-};
-
-std::string Contents(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// Until the condition holds, or the time is over: then the test fails by its own check.
-template <class Condition>
-bool Eventually(Condition&& condition) {
-  for (int i = 0; i < 1000; ++i) {
-    if (condition()) return true;
-    absl::SleepFor(absl::Milliseconds(10));
-  }
-  return false;
-}
-
-bool IsAlive(int pid) {
-  if (kill(pid, 0) != 0) return false;
-  const std::string stat = Contents(absl::StrCat("/proc/", pid, "/stat"));
-  return !stat.empty() && !absl::StrContains(stat, ") Z");
-}
 
 std::shared_ptr<const Catalog> TheCatalog() {
   static const auto& catalog = *new std::shared_ptr<const Catalog>(std::make_shared<Catalog>(*Catalog::Builtin()));
@@ -122,7 +81,7 @@ TEST(RunProbeWorker, OnlyTheGroupsAskedFor) {
 
 // A script tells what it was started with as an error, which the caller gets.
 TEST(RunProbeWorker, TheWorkerGetsTheLayerAndTheMemory) {
-  const Folder folder;
+  const ScriptFolder folder;
   ProbeJob job = ScriptJob(folder.Script(R"(echo "{\"error\": {\"code\": \"failed\", \"message\": \"$*\"}}"; exit 1)"));
   job.request.mutable_model()->set_name("deepseek-v3");
   job.request.mutable_layout()->set_expert_model_parallel_size(64);
@@ -136,7 +95,7 @@ TEST(RunProbeWorker, TheWorkerGetsTheLayerAndTheMemory) {
 
 // The whole command line of a worker that was asked for these devices.
 std::string CommandFor(const v1::RunProbeRequest& request) {
-  const Folder folder;
+  const ScriptFolder folder;
   ProbeJob job = ScriptJob(folder.Script(R"(echo "{\"error\": {\"code\": \"failed\", \"message\": \"$*\"}}"; exit 1)"));
   job.request = request;
   return std::string(Supervise(job).status.message());
@@ -176,7 +135,7 @@ TEST(RunProbeWorker, ACrashLeavesTheRowsThatHadCome) {
 }
 
 TEST(RunProbeWorker, ACrashBeforeAnyRowIsAnError) {
-  const Folder folder;
+  const ScriptFolder folder;
   const ProbeEnd end = Supervise(ScriptJob(folder.Script("echo 'CUDA went away' >&2; kill -SEGV $$")));
   EXPECT_EQ(end.result, ProbeResult::kCrashed);
   EXPECT_EQ(end.status.code(), absl::StatusCode::kAborted);
@@ -187,7 +146,7 @@ TEST(RunProbeWorker, ACrashBeforeAnyRowIsAnError) {
 
 // What a program prints may be in any encoding, and be cut anywhere.
 TEST(RunProbeWorker, TheLastMessageIsUtf8) {
-  const Folder folder;
+  const ScriptFolder folder;
   for (const char* print :
        {R"(printf 'CUDA \377 went away\n' >&2)", R"(printf 'x%.0s' $(seq 199) >&2; printf '\303\244\n' >&2)",
         R"(printf '{"error": {"code": "failed", "message": "'; printf 'x%.0s' $(seq 1023);
@@ -210,7 +169,7 @@ TEST(RunProbeWorker, AHangIsKilledWhenTheTimeIsOver) {
 }
 
 TEST(RunProbeWorker, AHangWithoutARowIsADeadline) {
-  const Folder folder;
+  const ScriptFolder folder;
   ProbeJob job = ScriptJob(folder.Script("trap '' TERM; while :; do sleep 1; done"));
   job.request.mutable_budget()->set_seconds(1);
   const ProbeEnd end = Supervise(job);
@@ -239,7 +198,7 @@ TEST(RunProbeWorker, MessagesWithoutEndAreAFault) {
 }
 
 TEST(RunProbeWorker, StrangeLinesAreRefused) {
-  const Folder folder;
+  const ScriptFolder folder;
   const std::string deep(100'000, '[');
   for (const std::string& line :
        {std::string("hello"), std::string("{}"), std::string("[1]"), std::string(R"({"row": {"id": "x"}, "row2": 1})"),
@@ -254,7 +213,7 @@ TEST(RunProbeWorker, StrangeLinesAreRefused) {
 }
 
 TEST(RunProbeWorker, NothingBehindTheProfileIsTaken) {
-  const Folder folder;
+  const ScriptFolder folder;
   std::string profile = kDevice;
   profile.replace(profile.find("device"), 6, "profile");
   const ProbeEnd end = Supervise(ScriptJob(folder.Script(absl::StrCat("echo '", profile, "'; echo '", kRow, "'"))));
@@ -271,7 +230,7 @@ TEST(RunProbeWorker, AMissingWorkerIsSaidAtOnce) {
     EXPECT_EQ(ReasonOf(end.status), "PROBE_NOT_INSTALLED");
     EXPECT_TRUE(absl::StrContains(end.status.message(), path)) << end.status;
   }
-  const Folder folder;
+  const ScriptFolder folder;
   const std::string no_program = folder.Script("");
   std::ofstream(no_program) << "\x7f"
                                "ELF nonsense";
@@ -289,7 +248,7 @@ TEST(RunProbeWorker, WithoutAGpuItSaysSo) {
 }
 
 TEST(RunProbeWorker, TheWorkersRefusalsKeepTheirMeaning) {
-  const Folder folder;
+  const ScriptFolder folder;
   const auto code_of = [&](const char* code) {
     return Supervise(ScriptJob(folder.Script(
         absl::StrCat("echo '{\"error\": {\"code\": \"", code, "\", \"message\": \"because\"}}'; exit 1"))));
@@ -305,7 +264,7 @@ TEST(RunProbeWorker, TheWorkersRefusalsKeepTheirMeaning) {
 
 // Two on one device: the second finds the lock of the first.
 TEST(RunProbeWorker, TwoAtOnceOnOneDevice) {
-  const Folder folder;
+  const ScriptFolder folder;
   ProbeJob job = Job("hang");
   job.extra_arguments.insert(job.extra_arguments.end(), {"--lock-dir", folder.File("")});
   StopSwitch stop;
@@ -321,7 +280,7 @@ TEST(RunProbeWorker, TwoAtOnceOnOneDevice) {
 
 // Its own children too, and no matter that it ignores SIGTERM.
 TEST(RunProbeWorker, StoppingKillsItAndAllThatItStarted) {
-  const Folder folder;
+  const ScriptFolder folder;
   const ProbeJob job = ScriptJob(folder.Script(absl::StrCat(
       "trap '' TERM\nsleep 600 &\necho $! > ", folder.File("child"), "\necho $$ > ", folder.File("pid.new"), "\nmv ",
       folder.File("pid.new"), " ", folder.File("pid"), "\nwhile :; do sleep 1; done")));
@@ -340,144 +299,6 @@ TEST(RunProbeWorker, StoppingKillsItAndAllThatItStarted) {
   EXPECT_EQ(end.status.code(), absl::StatusCode::kCancelled);
   EXPECT_FALSE(IsAlive(worker));
   EXPECT_TRUE(Eventually([&] { return !IsAlive(child); }));
-}
-
-// The parent-death signal: a server that is killed leaves no worker on the GPU.
-TEST(RunChild, DiesWithItsParent) {
-  const Folder folder;
-  const std::string script =
-      folder.Script(absl::StrCat("echo $$ > ", folder.File("pid.new"), "; mv ", folder.File("pid.new"), " ",
-                                 folder.File("pid"), "; trap '' TERM; while :; do sleep 1; done"));
-  const pid_t parent = fork();
-  if (parent == 0) {
-    const StopSwitch stop;
-    RunChild({script}, {.run = absl::Minutes(10)}, stop, [](absl::string_view) { return true; });
-    _exit(0);
-  }
-  ASSERT_TRUE(Eventually([&] { return !Contents(folder.File("pid")).empty(); }));
-  int worker = 0;
-  ASSERT_TRUE(absl::SimpleAtoi(Contents(folder.File("pid")), &worker));
-  ASSERT_TRUE(IsAlive(worker));
-  kill(parent, SIGKILL);
-  waitpid(parent, nullptr, 0);
-  EXPECT_TRUE(Eventually([&] { return !IsAlive(worker); }));
-}
-
-TEST(RunChild, SeesNoneOfOurDescriptorsAndSecrets) {
-  setenv("FLIGHTPLAN_TOKEN", "secret", 1);
-  // Without close-on-exec; beyond those that a shell opens for itself.
-  const int leaked = fcntl(STDIN_FILENO, F_DUPFD, 100);
-  const Folder folder;
-  std::string out;
-  const StopSwitch stop;
-  RunChild({folder.Script("ls /proc/$$/fd | tr '\\n' ' '; echo; env | grep -c FLIGHTPLAN_")}, {.run = absl::Minutes(1)},
-           stop, [&](absl::string_view line) {
-             absl::StrAppend(&out, line, "\n");
-             return true;
-           });
-  close(leaked);
-  unsetenv("FLIGHTPLAN_TOKEN");
-  EXPECT_FALSE(absl::StrContains(out, absl::StrCat(" ", leaked, " "))) << out;
-  EXPECT_TRUE(absl::EndsWith(out, "\n0\n")) << out;
-}
-
-TEST(RunChild, SeesOnlyTheVariablesThatAGpuProgramNeeds) {
-  const std::vector<std::string> hidden = {
-      "PGPASSWORD",     "PGPASSFILE", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN",
-      "NVIDIA_API_KEY", "CUDA_TOKEN", "DATABASE_URL",          "FLIGHTPLAN_EVIDENCE_STORE"};
-  const std::vector<std::string> seen = {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "NCCL_DEBUG", "TMPDIR"};
-  std::map<std::string, std::optional<std::string>> before;
-  for (const auto* names : {&hidden, &seen}) {
-    for (const std::string& name : *names) {
-      const char* value = getenv(name.c_str());
-      before[name] = value == nullptr ? std::nullopt : std::optional<std::string>(value);
-      setenv(name.c_str(), "/tmp", 1);
-    }
-  }
-  std::set<std::string> names;
-  const StopSwitch stop;
-  const ChildEnd end = RunChild({"/usr/bin/env"}, {.run = absl::Seconds(30)}, stop, [&](absl::string_view line) {
-    names.emplace(line.substr(0, line.find('=')));
-    return true;
-  });
-  for (const auto& [name, value] : before) {
-    if (value.has_value()) setenv(name.c_str(), value->c_str(), 1);
-    if (!value.has_value()) unsetenv(name.c_str());
-  }
-  EXPECT_EQ(end.why, ChildEnd::Why::kExited) << end.detail;
-  for (const std::string& name : hidden) EXPECT_EQ(names.count(name), 0u) << name;
-  for (const std::string& name : seen) EXPECT_EQ(names.count(name), 1u) << name;
-  EXPECT_EQ(names.count("PATH"), 1u);
-}
-
-TEST(RunChild, BoundsALineAndTheOutput) {
-  const Folder folder;
-  const StopSwitch stop;
-  const auto run = [&](const std::string& script, const ChildLimits& limits) {
-    return RunChild({folder.Script(script)}, limits, stop, [](absl::string_view) { return true; });
-  };
-  ChildLimits limits{.run = absl::Minutes(1)};
-  limits.line_bytes = 10;
-  EXPECT_EQ(run("echo 0123456789", limits).why, ChildEnd::Why::kExited);
-  EXPECT_EQ(run("echo 01234567890; sleep 60", limits).why, ChildEnd::Why::kTooMuch);
-  limits.output_bytes = 22;
-  EXPECT_EQ(run("echo 0123456789; echo 0123456789", limits).why, ChildEnd::Why::kExited);
-  EXPECT_EQ(run("echo 0123456789; echo 0123456789; echo; sleep 60", limits).why, ChildEnd::Why::kTooMuch);
-}
-
-TEST(CheckProbeRequest, RefusesWhatMakesNoSense) {
-  const Catalog catalog = *Catalog::Builtin();
-  const auto check = [&](const v1::RunProbeRequest& request) {
-    std::string shape;
-    return CheckProbeRequest(request, catalog, &shape);
-  };
-  v1::RunProbeRequest request;
-  EXPECT_TRUE(check(request).ok());
-  request.add_groups("ceiling");
-  request.set_device_index(-1);
-  request.mutable_budget()->set_seconds(31);
-  EXPECT_EQ(check(request).code(), absl::StatusCode::kInvalidArgument);
-  v1::RunProbeRequest long_list;
-  for (int i = 0; i < 64; ++i) long_list.add_groups("ceilings");
-  EXPECT_TRUE(check(long_list).ok());
-  long_list.add_groups("ceilings");  // they stand in the worker's command line
-  EXPECT_EQ(check(long_list).code(), absl::StatusCode::kInvalidArgument);
-  for (const int seconds : {1, 30}) {
-    v1::RunProbeRequest at_the_edge;
-    at_the_edge.mutable_budget()->set_seconds(seconds);
-    EXPECT_TRUE(check(at_the_edge).ok()) << seconds;
-  }
-  for (const int64_t bytes : {kLeastProbeMemory, kMostProbeMemory}) {
-    v1::RunProbeRequest at_the_edge;
-    at_the_edge.set_memory_limit_bytes(bytes);
-    EXPECT_TRUE(check(at_the_edge).ok()) << bytes;
-    at_the_edge.set_memory_limit_bytes(bytes == kLeastProbeMemory ? bytes - 1 : bytes + 1);
-    EXPECT_FALSE(check(at_the_edge).ok()) << bytes;
-  }
-}
-
-TEST(CheckProbeRequest, SeveralDevicesAreDifferentOnesAndSaidOnce) {
-  const Catalog catalog = *Catalog::Builtin();
-  const auto wrong = [&](const std::vector<int>& indices, bool all = false, int device = -1) {
-    v1::RunProbeRequest request;
-    for (const int index : indices) request.add_device_indices(index);
-    request.set_all_devices(all);
-    if (device >= 0) request.set_device_index(device);
-    std::string shape;
-    return std::string(CheckProbeRequest(request, catalog, &shape).message());
-  };
-  std::vector<int> sixteen(16);
-  std::iota(sixteen.begin(), sixteen.end(), 0);
-  for (const std::string& text :
-       {wrong({0, 1}), wrong({1023, 0}), wrong(sixteen), wrong({}, true), wrong({}, false, 5)})
-    EXPECT_EQ(text, "");
-  std::vector<int> seventeen = sixteen;
-  seventeen.push_back(16);
-  for (const std::string& text :
-       {wrong({0}), wrong({0, 0}), wrong({0, -1}), wrong({0, 1024}), wrong(seventeen), wrong({0, 1}, true)})
-    EXPECT_TRUE(absl::StrContains(text, "device_indices")) << text;
-  EXPECT_TRUE(absl::StrContains(wrong({0, 1}, false, 0), "device_index: is one device alone"));
-  EXPECT_TRUE(absl::StrContains(wrong({}, true, 0), "device_index: is one device alone"));
 }
 
 TEST(RunProbeWorker, ADeadlineTooShortForAProbeIsSaidAtOnce) {
