@@ -6,13 +6,11 @@ usage: kubernetes_test.py FLIGHTPLAN_BINARY
 import contextlib
 import json
 import os
-import pathlib
 import shutil
 import socket
 import ssl
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
@@ -332,54 +330,6 @@ class KubernetesDoor(unittest.TestCase):
                 plain.sendall(b"POST /admission/v1/validate HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
                 if not plain.recv(100).startswith(b"HTTP/1.1 200"):
                     raise OSError("no answer")
-
-    def test_a_new_certificate_needs_no_restart(self):
-        door = Door(FLIGHTPLAN, "warn")
-        try:
-            self.assertTrue(door.review(obj("job"))["allowed"])
-            old = door.context
-            time.sleep(1.1)  # files are looked at once a second
-            door.make_certificate("second")
-            self.assertTrue(door.review(obj("job"))["allowed"])
-            door.context = old
-            with self.assertRaises(ssl.SSLCertVerificationError):
-                door.review(obj("job"))
-            time.sleep(1.1)
-            (door.root / "cert.pem").unlink()
-            (door.root / "cert.pem").write_text("not a certificate")
-            door.context = ssl.create_default_context(cafile=door.root / "second/ca.pem")
-            self.assertTrue(door.review(obj("job"))["allowed"])  # the old one stays
-        finally:
-            door.close()
-
-    def test_only_the_api_server_may_ask_where_its_certificate_is_asked_for(self):
-        with tempfile.TemporaryDirectory() as folder:
-            door = Door(FLIGHTPLAN, "enforce", f"--webhook_client_ca_file={folder}/ca.pem", authority=folder)
-            try:
-                with self.assertRaises((ssl.SSLError, ConnectionError)):
-                    door.review(obj("job"))
-                own = door.context
-                own.load_cert_chain(f"{folder}/cert.pem", f"{folder}/key.pem")
-                self.assertTrue(door.review(obj("job"))["allowed"])
-                for role in ("webhook", "webhook_client_ca"):
-                    self.assertGreater(door.metric(f'flightplan_tls_certificate_expiry_timestamp_seconds{{role="{role}"}}'), time.time())
-                door.context = ssl.create_default_context(cafile=door.root / "first/ca.pem")
-                door.context.load_cert_chain(door.root / "first/cert.pem", door.root / "first/key.pem")
-                with self.assertRaises((ssl.SSLError, ConnectionError)):
-                    door.review(obj("job"))  # a certificate, of another authority
-            finally:
-                door.close()
-
-    def test_a_pair_that_does_not_belong_together_is_refused_at_the_start(self):
-        with tempfile.TemporaryDirectory() as folder:
-            for name, text in (("cert.pem", "no certificate"), ("key.pem", "no key")):
-                (pathlib.Path(folder) / name).write_text(text)
-            for check in ([], ["--check_config"]):
-                done = subprocess.run([FLIGHTPLAN, "serve", f"--listen=unix:{folder}/s.sock", "--http_listen=",
-                                       "--webhook_listen=127.0.0.1:0", f"--webhook_cert_file={folder}/cert.pem",
-                                       f"--webhook_key_file={folder}/key.pem", *check], capture_output=True, timeout=30)
-                self.assertEqual(done.returncode, 2)
-                self.assertIn(b"holds no PEM certificate chain", done.stderr)
 
     def test_a_release_of_no_stack_is_refused_at_the_start(self):
         for check in ([], ["--check_config"]):
