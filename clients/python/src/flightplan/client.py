@@ -12,7 +12,7 @@ from typing import Any, Callable, Mapping, Sequence, Tuple, TypeVar, Union, cast
 import grpc
 import grpc.aio
 
-from flightplan import _own_server, _plaintext_token
+from flightplan import _own_server, _plaintext_token, _token
 from flightplan._channel import channel_options, credentials_of_environment
 from flightplan._local_channel import LocalChannel
 from flightplan.errors import FlightplanError, RpcError, from_grpc
@@ -32,7 +32,7 @@ from flightplan.v1 import (
 from flightplan.values import Value
 
 SERVER_VARIABLE = "FLIGHTPLAN_SERVER"
-TOKEN_VARIABLE = "FLIGHTPLAN_TOKEN"  # noqa: S105
+TOKEN_VARIABLE = _token.VARIABLE
 
 Metadata = Tuple[Tuple[str, Union[str, bytes]], ...]
 Progress = Callable[[resolver_service_pb2.PlanProgress], None]
@@ -60,12 +60,7 @@ class _Common:
         self._credentials = credentials
         self._is_own = not named
         self._process = os.getpid()
-        token = (token or os.environ.get(TOKEN_VARIABLE) or "").rstrip()
-        if not all("!" <= character <= "~" for character in token):
-            raise ValueError(
-                f"the token (token or {TOKEN_VARIABLE}) holds a space, a line break or a character that is no ASCII; "
-                "must be the token alone, in visible ASCII"
-            )
+        token = _token.given(token)
         if token and credentials is None:
             _plaintext_token.check(self.server)
         self._metadata: Metadata = (("authorization", f"Bearer {token}"),) if token else ()
