@@ -10,6 +10,7 @@
 #include "resolver/estimate/effect.h"
 #include "resolver/estimate/estimate.h"
 #include "resolver/layouts/plan_cautions.h"
+#include "resolver/layouts/weigh_splits.h"
 #include "resolver/pipeline/resolve.h"
 #include "resolver/plan/stack.h"
 
@@ -269,6 +270,25 @@ GivenKnobs ChangesBeside(Knob knob, const Candidate& candidate, const ResolvedPl
   return changes;
 }
 
+void SetCompanion(GivenKnobs::value_type companion, AbSuggestion* ab) {
+  std::erase_if(ab->companions, [&](const auto& other) { return other.first == companion.first; });
+  ab->companions.push_back(std::move(companion));
+}
+
+// The fastest of what the search holds open, with the layers split otherwise; the layout's text is a companion then.
+std::optional<FoundPlan> FindWithOtherSplit(const ResolvedPlan& plan, const ExecutionSearch& search, AbSuggestion* ab) {
+  std::optional<FoundPlan> best;
+  double limit_us = std::numeric_limits<double>::max();
+  for (const StageLayout& split : OtherSplits(plan)) {
+    std::optional<FoundPlan> found = SearchExecutions(search.question, search.sizes, split, limit_us);
+    if (!found.has_value()) continue;
+    limit_us = found->step.us;
+    best = std::move(found);
+    SetCompanion({K::pipeline_model_parallel_layout, LayoutTextOf(split, plan.step->model.shape().mtp_depths)}, ab);
+  }
+  return best;
+}
+
 // Whether the question with the overlap may have another recompute than the plan.
 bool RecomputeWithinOverlapIsOpen(const NormalizedIntent& intent, const ResolvedPlan& plan) {
   const Config& config = plan.decided.config;
@@ -311,13 +331,13 @@ bool MakeRoomForPair(const ResolvedPlan& plan, AbSuggestion* ab) {
   PrepareExecutions(plan, capacity > 0 ? RoomOf(MostMemory(plan) / capacity) : kRoom, &search);
   KeepOthers(search.base, ab->knob, &search.question.execution);
   if (search.question.execution.size() == 0) return false;
-  const std::optional<FoundPlan> found =
-      SearchExecutions(search.question, search.sizes, plan.step->stages, std::numeric_limits<double>::max());
-  if (!found.has_value()) return false;
-  for (auto& change : ChangesBeside(ab->knob, found->candidate, plan)) {
-    std::erase_if(ab->companions, [&](const auto& companion) { return companion.first == change.first; });
-    ab->companions.push_back(std::move(change));
+  constexpr double kAny = std::numeric_limits<double>::max();
+  std::optional<FoundPlan> found = SearchExecutions(search.question, search.sizes, plan.step->stages, kAny);
+  if (!found.has_value() && !CutOf(plan).empty()) {  // the split was chosen for this side
+    found = FindWithOtherSplit(plan, search, ab);
   }
+  if (!found.has_value()) return false;
+  for (auto& change : ChangesBeside(ab->knob, found->candidate, plan)) SetCompanion(std::move(change), ab);
   return true;
 }
 

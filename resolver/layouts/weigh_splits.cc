@@ -41,23 +41,6 @@ bool MayCut(const NormalizedIntent& intent, const ResolvedPlan& plan) {
   return Launchable(plan) || ErrorsBesideMemory(plan).empty();
 }
 
-// The splits that a search knows, but for the plan's own.
-std::vector<StageLayout> OtherSplits(const ResolvedPlan& plan, const Candidate& c) {
-  const StepModel& model = plan.step->model;
-  const ModelShape& shape = model.shape();
-  const int64_t least = LeastInFirstStage(plan.decided.config, plan.env);
-  const std::vector<ChunkContents>& own = c.stages->chunks;
-  std::vector<StageLayout> splits;
-  for (const std::vector<int64_t>& split :
-       StageSplits(shape.num_layers, shape.mtp_depths, c.pp, c.vpp, TailLayers(model.work()))) {
-    const std::vector<int64_t> layers = WithDecoderBesidePrediction(split, shape.mtp_depths, StackOf(plan.env));
-    const bool same = std::equal(own.begin(), own.end(), layers.begin(), layers.end(),
-                                 [](const ChunkContents& chunk, int64_t count) { return chunk.Layers() == count; });
-    if (!same && layers.front() >= least) splits.push_back(StagesOfSizes(shape, c.pp, c.vpp, layers));
-  }
-  return splits;
-}
-
 // The split with the least value of those below the limit: one or none. `value_below`: as StepUsBelow.
 template <typename ValueBelow>
 std::vector<StageLayout> Least(std::vector<StageLayout> splits, double limit, const ValueBelow& value_below) {
@@ -76,7 +59,7 @@ std::vector<StageLayout> Least(std::vector<StageLayout> splits, double limit, co
 std::vector<StageLayout> WorthExecuting(const NormalizedIntent& intent, const ResolvedPlan& plan) {
   const StepModel& model = plan.step->model;
   Candidate c = CandidateOf(plan);
-  std::vector<StageLayout> splits = OtherSplits(plan, c);
+  std::vector<StageLayout> splits = OtherSplits(plan);
   if (splits.empty()) return splits;
   if (!Launchable(plan)) {  // another dispatcher may fit where the least memory is needed
     return Least(std::move(splits), MostMemory(plan), [&](const StageLayout& split, double) {
@@ -111,6 +94,23 @@ bool SplitIsGiven(const NormalizedIntent& intent) {
 
 int64_t LeastInFirstStage(const Config& config, const Environment& env) {
   return StackOf(env).fork ? config.Get(K::moe_n_hash_layers).integer() : 0;
+}
+
+std::vector<StageLayout> OtherSplits(const ResolvedPlan& plan) {
+  const Candidate c = CandidateOf(plan);
+  const StepModel& model = plan.step->model;
+  const ModelShape& shape = model.shape();
+  const int64_t least = LeastInFirstStage(plan.decided.config, plan.env);
+  const std::vector<ChunkContents>& own = c.stages->chunks;
+  std::vector<StageLayout> splits;
+  for (const std::vector<int64_t>& split :
+       StageSplits(shape.num_layers, shape.mtp_depths, c.pp, c.vpp, TailLayers(model.work()))) {
+    const std::vector<int64_t> layers = WithDecoderBesidePrediction(split, shape.mtp_depths, StackOf(plan.env));
+    const bool same = std::equal(own.begin(), own.end(), layers.begin(), layers.end(),
+                                 [](const ChunkContents& chunk, int64_t count) { return chunk.Layers() == count; });
+    if (!same && layers.front() >= least) splits.push_back(StagesOfSizes(shape, c.pp, c.vpp, layers));
+  }
+  return splits;
 }
 
 std::string LayoutTextOf(const StageLayout& stages, int64_t mtp_depths) {

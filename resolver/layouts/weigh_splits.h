@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "resolver/derive/stage_layout.h"
@@ -24,6 +25,9 @@ bool SplitIsGiven(const NormalizedIntent& intent);
 
 // Layers that the first stage must have: a fork's hash layers stand there (lff.hash-first-stage).
 int64_t LeastInFirstStage(const Config& config, const Environment& env);
+
+// The splits that a search knows, but for the plan's own. `plan` has a forecast.
+std::vector<StageLayout> OtherSplits(const ResolvedPlan& plan);
 
 // The stages as pipeline_model_parallel_layout spells them.
 std::string LayoutTextOf(const StageLayout& stages, int64_t mtp_depths);
