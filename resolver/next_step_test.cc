@@ -41,6 +41,19 @@ TEST(NextStep, WhatKeepsTheOverlapOffHasTheForecastBesideIt) {
   EXPECT_TRUE(absl::StrContains(reason, absl::StrCat("with it: step ", change, " % ("))) << reason << " " << change;
 }
 
+// Where the forecast speaks against what was published of other runs, a run of both decides.
+TEST(NextStep, WhatTheForecastSpeaksForIsLeftToARun) {
+  v1::ResolveConfigRequest question = Training("qwen3-235b-a22b", "gb300-nvl72", 64, 4096, 512);
+  SetSizes({.tp = 1, .pp = 1, .ep = 64}, &question);
+  question.mutable_workload()->set_precision("mxfp8");
+  const v1::ResolveConfigResponse plain = Resolved(question);
+  ASSERT_EQ(plain.ab_suggestions_size(), 1);
+  const v1::AbSuggestion& pair = plain.ab_suggestions(0);
+  EXPECT_EQ(pair.knob(), "overlap_moe_expert_parallel_comm");
+  Pin("overlap_moe_expert_parallel_comm", true, &question);
+  EXPECT_NEAR(pair.expected_step_ratio().value(), StepUs(Resolved(question)) / StepUs(plain) - 1, 0.005);
+}
+
 TEST(NextStep, EveryAbSaysWhatToExpect) {
   v1::ResolveConfigRequest request = DeepSeekOnH100();
   request.mutable_model()->set_name("qwen3-30b-a3b");

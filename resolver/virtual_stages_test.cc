@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/reason.h"
@@ -242,6 +243,17 @@ TEST(VirtualStages, OfADeepModelAreSearchedWithinTheirWork) {
   const absl::Status status = TestResolver().ResolveConfig(request, &response);
   EXPECT_EQ(ReasonOf(status), kSearchNeeded) << status;
   EXPECT_LE(work.used(), 2 * kWork);
+}
+
+// A decision made of the pipeline without virtual stages does not stand with its reason beside those found later.
+TEST(VirtualStages, NoReasonSpeaksOfAPipelineWithout) {
+  v1::ResolveConfigRequest request = Training("deepseek-v3.2", "h200-sxm", 512, 4096, 4096);
+  SetSizes({.tp = 1, .pp = 8, .ep = 64}, &request);
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  ASSERT_GT(answer.layout().sizes().virtual_pipeline_model_parallel_size(), 1);
+  for (const v1::Decision& decision : answer.decisions()) {
+    EXPECT_FALSE(absl::StrContains(decision.reason(), "without virtual stages")) << decision.reason();
+  }
 }
 
 }  // namespace

@@ -101,21 +101,30 @@ void CompletePairs(const MakeRoom& make_room, ResolvedPlan* plan) {
   });
 }
 
+// Of the step: what was published of EP overlap inside an NVLink domain goes as far.
+constexpr double kMostLostInside = 0.13;
+
 // What was published of other runs keeps EP overlap off inside an NVLink domain; the forecast of this run stands beside
-// it, so that a comparison of both answers tells nothing else.
+// it, so that a comparison of both answers tells nothing else. Where it speaks for the overlap, a run of both decides.
 void SayForecastOfOverlap(const StepModel& model, const PlanForecast& forecast, ResolvedPlan* plan) {
   std::vector<Decision>& decisions = plan->decided.decisions;
   const auto decision = std::find_if(decisions.begin(), decisions.end(), IsOverlapKeptInside);
   if (decision == decisions.end()) return;
-  AbSuggestion other{.knob = decision->knob, .plan_value = false, .other_value = true};
-  CompleteOtherSide(plan->intent, plan->decided.config, &other);
-  const KnobChanges changes = ChangesOf(other);
+  AbSuggestion pair{.knob = decision->knob, .plan_value = false, .other_value = true};
+  CompleteOtherSide(plan->intent, plan->decided.config, &pair);
+  const KnobChanges changes = ChangesOf(pair);
   const std::optional<StepForecast> then = ForecastWith(model, forecast, changes);
   if (!then.has_value() || !MayBeTried(forecast, changes)) return;
   const StepEffect effect = EffectOf(forecast.step, *then);
-  absl::StrAppendFormat(&decision->reason, "; the forecast of this run with it: step %+.0f %% (%+.0f..%+.0f)%s",
-                        WholePercent(effect.change), 100 * effect.low, 100 * effect.high,
-                        effect.needs_ab() ? ", so that only a run of both can tell" : "");
+  absl::StrAppendFormat(&decision->reason, "; the forecast of this run with it: step %+.0f %% (%+.0f..%+.0f)",
+                        WholePercent(effect.change), 100 * effect.low, 100 * effect.high);
+  if (effect.change >= kWorthARun) return;
+  decision->needs_ab = true;
+  pair.reason = decision->reason;
+  pair.expected = effect.change;
+  pair.low = effect.low;
+  pair.high = std::max(effect.high, kMostLostInside);
+  plan->decided.ab_suggestions.push_back(std::move(pair));
 }
 
 // A next step to less memory is a change of the plan as it is; the fix that is offered is what the whole answer to it
@@ -130,13 +139,13 @@ constexpr double kNoUse = 0.05;
 }  // namespace
 
 void Advise(ResolvedPlan* plan, const MakeRoom& make_room) {
-  CompletePairs(make_room, plan);
-  if (plan->step == nullptr) return;
+  if (plan->step == nullptr) return CompletePairs(make_room, plan);
   const PlannedStep& at = *plan->step;
   const PlanForecast forecast{
       plan->decided.config,    plan->env,          plan->run.found, at.stages,         at.step, at.room,
       plan->decided.decisions, plan->run.findings, plan->chosen,    StagesGiven(*plan)};
   SayForecastOfOverlap(at.model, forecast, plan);
+  CompletePairs(make_room, plan);
   std::vector<AbSuggestion>& pairs = plan->decided.ab_suggestions;
   for (AbSuggestion& ab : pairs) ExpectFromForecast(at.model, forecast, &ab);
   std::erase_if(pairs, [&](const AbSuggestion& ab) {

@@ -328,14 +328,10 @@ void ExpectFromForecast(const StepModel& model, const PlanForecast& plan, AbSugg
   if (!then.has_value()) return;
   const StepEffect effect = EffectOf(plan.step, *then);
   ab->expected = effect.change;
-  // What was published of the choice alone may not hold for all that the other run needs.
-  if (ab->low != 0 || ab->high != 0) {
-    ab->low = std::min(ab->low, effect.change);
-    ab->high = std::max(ab->high, effect.change);
-    return;
-  }
-  ab->low = effect.low;
-  ab->high = effect.high;
+  // What was published of the choice alone may not hold for this run, with all that the other side needs.
+  const bool published = ab->low != 0 || ab->high != 0;
+  ab->low = published ? std::min(ab->low, effect.low) : effect.low;
+  ab->high = published ? std::max(ab->high, effect.high) : effect.high;
 }
 
 }  // namespace flightplan

@@ -1,6 +1,7 @@
 #include "resolver/layouts/given_knobs.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -123,6 +124,9 @@ void GiveOffload(const Candidate& c, Giver* to) {
   }
 }
 
+// Of the step: less is none, as it is said.
+constexpr double kSaidChange = 0.0005;
+
 // Decisions of the plan that stay: the knob has the value that it had.
 void KeepDecision(const ResolvedPlan& before, Knob knob, ResolvedPlan* plan) {
   if (const Decision* was = FindDecision(before.decided.decisions, knob)) *DecisionOf(knob, plan) = *was;
@@ -131,6 +135,7 @@ void KeepDecision(const ResolvedPlan& before, Knob knob, ResolvedPlan* plan) {
   }
 }
 
+// What the knobs that differ gain: as a change, since what the search goes on with moves both sides.
 std::string Gain(const ResolvedPlan& before, const ResolvedPlan& after, const std::vector<Knob>& changed) {
   const Config& other = before.decided.config;
   const bool was_flex = other.Get(K::moe_token_dispatcher_type).text() == "flex";
@@ -139,14 +144,18 @@ std::string Gain(const ResolvedPlan& before, const ResolvedPlan& after, const st
     if (knob == K::moe_flex_dispatcher_backend && !was_flex) continue;
     absl::StrAppend(&others, others.empty() ? "" : ", ", Name(knob), "=", other.Get(knob).ToText());
   }
-  const double own_us = after.step_us(), others_us = before.step_us();
-  if (own_us > others_us * (1 - kAsFast) && MostMemory(after) < MostMemory(before)) {
-    return absl::StrFormat(
-        "weighed together by the forecast: %.3g s a step and %.3g GiB, where %s takes %.3g s and %.3g", own_us / 1e6,
-        MostMemory(after) / kGib, others, others_us / 1e6, MostMemory(before) / kGib);
-  }
-  return absl::StrFormat("weighed together by the forecast: %.3g s a step, where %s takes %.3g s", own_us / 1e6, others,
-                         others_us / 1e6);
+  constexpr char kWeighed[] = "weighed together by the forecast: ";
+  if (!Launchable(before)) return absl::StrCat(kWeighed, "it starts, where ", others, " does not");
+  const double change = after.step_us() / before.step_us() - 1;
+  const double less_gib = (MostMemory(before) - MostMemory(after)) / kGib;
+  std::string gain = change < -kSaidChange  ? absl::StrFormat("the step is %.1f %% shorter", -100 * change)
+                     : change > kSaidChange ? absl::StrFormat("the step is %.1f %% longer", 100 * change)
+                                            : "the step is as long";
+  const bool roomier = change > -kAsFast && less_gib > 0;
+  if (roomier) absl::StrAppendFormat(&gain, ", with %.2g GiB less,", less_gib);
+  absl::StrAppend(&gain, std::abs(change) > kSaidChange ? " than" : " as", " with ", others);
+  if (!roomier && change > -kSaidChange) absl::StrAppend(&gain, ", which carries more cautions");
+  return absl::StrCat(kWeighed, gain);
 }
 
 }  // namespace

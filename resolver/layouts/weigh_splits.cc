@@ -28,6 +28,8 @@ namespace {
 
 using K = Knob;
 
+// Per cent of the step: one that gains less ranks before the even split by its memory.
+constexpr double kSaidShorter = 0.05;
 constexpr char kEvenSplit[] = "as many layers on the last rank as on the others";
 
 // Whether another split can be written, and may be of use: none mends what something else than memory refuses.
@@ -138,10 +140,13 @@ void GiveCut(const ResolvedPlan& plan, NormalizedIntent* intent) {
 void TellCut(const ResolvedPlan& plan, ResolvedPlan* split) {
   const Decision* const known = FindDecision(plan.decided.decisions, K::pipeline_model_parallel_layout);
   std::string reason;
-  if (CutOf(plan).empty()) {
-    reason = Launchable(plan) ? absl::StrFormat("the search: %.1f %% shorter step than with %s",
-                                                100 * (1 - split->step_us() / plan.step_us()), kEvenSplit)
-                              : absl::StrCat("the search: fits, where ", kEvenSplit, " does not");
+  if (CutOf(plan).empty() && !Launchable(plan)) {
+    reason = absl::StrCat("the search: fits, where ", kEvenSplit, " does not");
+  } else if (CutOf(plan).empty()) {
+    const double shorter = 100 * (1 - split->step_us() / plan.step_us());
+    reason = shorter >= kSaidShorter
+                 ? absl::StrFormat("the search: %.1f %% shorter step than with %s", shorter, kEvenSplit)
+                 : absl::StrCat("the search: leaves more room than with ", kEvenSplit);
   } else if (known->value == split->decided.config.Get(K::pipeline_model_parallel_layout)) {
     reason = known->reason;
   } else {  // how much shorter than the even split's is not known of the second
