@@ -166,6 +166,22 @@ TEST(PlanLayouts, SaysWhatRefusesEveryLayoutThatFits) {
   }
 }
 
+// The split of the layers that leaves a plan's recompute out is found beside its sizes, too.
+TEST(PlanLayouts, APlanIsAsFastAsTheQuestionWithItsSizes) {
+  v1::PlanLayoutsRequest request;
+  *request.mutable_base() = testing::Training("qwen3-30b-a3b", "h100-sxm", 64, 4096, 512);
+  request.mutable_base()->mutable_target()->set_framework("flagscale");
+  testing::SetSizes({.tp = 2, .pp = 4, .ep = 8}, request.mutable_base());
+  v1::PlanResult result;
+  ASSERT_TRUE(TestResolver().PlanLayouts(request, {}, &result).ok());
+  ASSERT_GT(result.plans_size(), 0);
+  v1::ResolveConfigRequest question = request.base();
+  *question.mutable_layout() = result.plans(0).layout().sizes();
+  question.mutable_layout()->clear_pipeline_model_parallel_layout();
+  const double plan_us = result.plans(0).estimate().step_time_us().value();
+  EXPECT_LE(testing::StepUs(testing::Resolved(question)), plan_us * 1.0101);
+}
+
 TEST(PlanLayouts, ListsNoLayoutTwice) {
   const v1::PlanResult result = PlanQwen235(v1::PLAN_OBJECTIVE_STEP_TIME, 128);
   ASSERT_GT(result.plans_size(), 1);

@@ -244,7 +244,10 @@ absl::Status LookAtStages(const NormalizedIntent& intent, const EvidenceSnapshot
 }
 
 absl::Status LookAtSplits(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
-  if (!Launchable(*plan) || !IsShort(*plan)) return absl::OkStatus();
+  // Another split may leave the room for what is computed again.
+  if (!Launchable(*plan) || (!IsShort(*plan) && CandidateOf(*plan).recompute == RecomputeMode::kNone)) {
+    return absl::OkStatus();
+  }
   NormalizedIntent asked = intent;
   asked.layout.virtual_pipeline_model_parallel_size = CandidateOf(*plan).vpp;
   VirtualStageSearch search = VirtualStageSearch::OfSplits(asked);
