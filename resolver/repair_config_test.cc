@@ -179,6 +179,32 @@ TEST(RepairConfig, AnExpertTensorSizeThatNobodyAskedForGoesFirst) {
   EXPECT_EQ(KnobsOf(grid->fixes(0)), std::set<std::string>{"expert_tensor_parallel_size"});
 }
 
+// The smaller grid alone has more experts on each GPU than there is room for.
+TEST(RepairConfig, AGridWithoutRoomIsOfferedWithWhatTheRepairDoes) {
+  const char* const launch =
+      "torchrun --nproc-per-node 8 --nnodes 2 pretrain_gpt.py --num-layers 48 --hidden-size 2048 "
+      "--num-attention-heads 32 --group-query-attention --num-query-groups 4 --kv-channels 128 --num-experts 128 "
+      "--moe-ffn-hidden-size 768 --ffn-hidden-size 6144 --moe-router-topk 8 --seq-length 4096 "
+      "--max-position-embeddings 4096 --global-batch-size 256 --swiglu --normalization RMSNorm --disable-bias-linear "
+      "--bf16 --tensor-model-parallel-size 2 --sequence-parallel --expert-model-parallel-size 32 "
+      "--use-distributed-optimizer --moe-token-dispatcher-type alltoall --moe-grouped-gemm --vocab-size 151936 "
+      "--micro-batch-size ";
+  for (const char* size : {"2", "4", "8"}) {
+    v1::ValidateConfigRequest request =
+        FileOf("megatron-lm", "pretrain.sh", absl::StrCat("CUDA_DEVICE_MAX_CONNECTIONS=1 ", launch, size, "\n"));
+    request.mutable_hardware()->set_gpu("h100-sxm");
+    request.mutable_hardware()->set_gpu_count(16);
+    request.set_repair(true);
+    const v1::ValidateConfigResponse response = Validated(request);
+    const v1::Finding* const grid = FindFinding(response.findings(), "mesh.expert-world-divisible");
+    ASSERT_NE(grid, nullptr);
+    ASSERT_GT(grid->fixes_size(), 0) << size;
+    std::set<std::string> repaired;
+    for (const v1::RepairStep& step : response.repair().steps()) repaired.merge(KnobsOf(step.fix()));
+    EXPECT_EQ(KnobsOf(grid->fixes(0)), repaired) << size;
+  }
+}
+
 TEST(RepairConfig, ALayoutWithTheWrongNumberOfLayersKeepsItsStages) {
   const auto fix_of = [](const char* layout, const char* layers) {
     v1::ValidateConfigRequest request = SmallWithoutVocabulary();

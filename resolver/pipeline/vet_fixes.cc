@@ -162,16 +162,21 @@ MemoryFixes MemoryFixesWith(const std::optional<Value>& legal_modules, const Con
   return MemoryFixesOf(legal);
 }
 
-std::optional<MemoryFix> FixMemory(const FixTrial& trial, const std::optional<Value>& legal_modules, Finding* finding) {
-  MemoryFixes fixes = MemoryFixesWith(legal_modules, *trial.config);
+// What makes room for the trial's configuration, best first.
+std::vector<Ranked> WaysToRoom(const FixTrial& trial, const Finding& finding, MemoryFixes fixes) {
   if (trial.env != nullptr) {
     Patch expandable = ExpandableSegments(*trial.config, *trial.env);
     if (!expandable.empty()) fixes.execution.insert(fixes.execution.begin(), std::move(expandable));
   }
   std::vector<Ranked> taken;
-  Take(trial, *finding, std::move(fixes.execution), &taken);
-  TakeCombined(trial, *finding, &taken);
-  if (taken.empty()) Take(trial, *finding, std::move(fixes.layout), &taken);
+  Take(trial, finding, std::move(fixes.execution), &taken);
+  TakeCombined(trial, finding, &taken);
+  if (taken.empty()) Take(trial, finding, std::move(fixes.layout), &taken);
+  return taken;
+}
+
+std::optional<MemoryFix> FixMemory(const FixTrial& trial, const std::optional<Value>& legal_modules, Finding* finding) {
+  std::vector<Ranked> taken = WaysToRoom(trial, *finding, MemoryFixesWith(legal_modules, *trial.config));
   const bool roomy = TakeRoomy(trial, *finding, &taken);
   finding->fixes.clear();
   for (const Ranked& fix : taken) finding->fixes.push_back(fix.patch);
@@ -213,22 +218,38 @@ Patch Together(Patch patch, const Patch& over) {
   return patch;
 }
 
-// A fix that only leaves less room in memory, with what makes room for it: the shortest step that holds.
-std::optional<Ranked> MakeRoom(const FixTrial& trial, const Finding& finding, const Patch& patch, FixOutcome after) {
-  const FitVerdict tight = std::exchange(after.fit, trial.now.fit);
-  if (trial.forecast == nullptr || tight <= trial.now.fit || !IsBetter(trial.now, after, finding.rule_id)) return {};
-  MemoryFixes fixes = MemoryFixesOf(WithPatch(*trial.config, patch));
-  fixes.execution.push_back(KeptRecompute(*trial.config));
-  for (std::vector<Patch>* const ways : {&fixes.execution, &fixes.layout}) {
-    for (Patch& way : *ways) way = Together(patch, way);
-    std::vector<Ranked> ranked = Rank(trial, tight, std::move(*ways));
-    for (size_t i = 0; i < std::min(ranked.size(), kMostAsked); ++i) {
-      std::optional<FixOutcome> outcome = trial.ask(ranked[i].patch);
-      if (!outcome.has_value() || !IsBetter(trial.now, *outcome, finding.rule_id)) continue;
-      return Ranked{std::move(ranked[i].patch), *std::move(outcome)};
+// A fix that only leaves less room in memory, or too little, with what makes room for it: what a repair comes to.
+std::optional<Ranked> MakeRoom(const FixTrial& trial, const Finding& finding, const Patch& patch,
+                               const FixOutcome& tight) {
+  FixOutcome roomy = tight;
+  roomy.fit = trial.now.fit;
+  std::erase_if(roomy.errors, IsMemory);
+  if (trial.forecast == nullptr || tight.fit <= roomy.fit || !IsBetter(trial.now, roomy, finding.rule_id)) return {};
+  const Config config = WithPatch(*trial.config, patch);
+  FixTrial with = trial;
+  with.config = &config;
+  with.forecast = [&](const Patch& way, FitVerdict than) { return trial.forecast(Together(patch, way), than); };
+  // What does not run now was asked without its step.
+  const auto timed = [&](const Patch& way, FixOutcome outcome) {
+    if (outcome.step_us <= 0) {
+      const std::optional<FixOutcome> forecast = with.forecast(way, FitVerdict::kDoesNotFit);
+      if (forecast.has_value()) outcome.step_us = forecast->step_us;
     }
-  }
-  return std::nullopt;
+    return outcome;
+  };
+  with.now = timed({}, tight);
+  with.ask = [&](const Patch& way) -> std::optional<FixOutcome> {
+    const std::optional<FixOutcome> outcome = trial.ask(Together(patch, way));
+    if (!outcome.has_value() || !IsBetter(trial.now, *outcome, finding.rule_id)) return std::nullopt;
+    return timed(way, *outcome);
+  };
+  MemoryFixes fixes = MemoryFixesOf(config);
+  fixes.execution.push_back(KeptRecompute(*trial.config));
+  Finding lack;
+  lack.severity = Severity::kWarning;  // the best alone
+  std::vector<Ranked> ways = WaysToRoom(with, lack, std::move(fixes));
+  if (ways.empty()) return std::nullopt;
+  return Ranked{Together(patch, ways.front().patch), std::move(ways.front().outcome)};
 }
 
 // Without what takes back a choice of ours: with the rest of the fix, the plan may make none.
