@@ -56,6 +56,29 @@ TEST(JudgedMemory, WeighsAFinishedConfiguration) {
   EXPECT_FALSE(least.will_run());
 }
 
+// Transformer Engine 2.10 and 2.11 keep Adam's moments whole beside FSDP (field.fsdp-optimizer-unsharded).
+TEST(JudgedMemory, CountsTheMomentsAsTheFindingSays) {
+  v1::ValidateConfigRequest request =
+      WordsOf("megatron-lm",
+              "--num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --swiglu --num-attention-heads 32 "
+              "--group-query-attention --num-query-groups 8 --seq-length 4096 --max-position-embeddings 4096 "
+              "--vocab-size 128256 --disable-bias-linear --micro-batch-size 1 --global-batch-size 8 --bf16 "
+              "--use-distributed-optimizer --use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params "
+              "--ckpt-format fsdp_dtensor --no-gradient-accumulation-fusion");
+  request.mutable_hardware()->set_gpu("h200-sxm");
+  request.mutable_hardware()->set_gpu_count(8);
+  const auto state = [&](const char* te) {
+    request.mutable_software()->set_te_version(te);
+    const v1::ValidateConfigResponse response = Validated(request);
+    EXPECT_EQ(FindFinding(response.findings(), "field.fsdp-optimizer-unsharded") != nullptr,
+              absl::StartsWith(te, "2.1") && !absl::StrContains(te, "2.12"));
+    EXPECT_TRUE(response.has_estimate());
+    return testing::MostBytes(response);
+  };
+  EXPECT_EQ(state("2.9.0"), state("2.12.0"));
+  EXPECT_GT(state("2.11.0"), state("2.12.0") + 50e9);
+}
+
 TEST(JudgedMemory, IsUnknownWithoutAForecastInEveryView) {
   for (const v1::AnswerView view : {v1::ANSWER_VIEW_FULL, v1::ANSWER_VIEW_BASIC, v1::ANSWER_VIEW_VERDICT}) {
     v1::ValidateConfigRequest request = SmallWithoutVocabulary();

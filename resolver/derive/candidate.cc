@@ -103,6 +103,7 @@ void ReadOptimizer(const Config& config, const Environment& env, Candidate* c) {
     c->whole_vocabulary = c->shard_weights;
     c->outer_shards_state = config.Get(K::outer_dp_sharding_strategy).text() == "optim";
   }
+  c->whole_moments = HoldsWholeMoments(config, env);
   if (on(K::use_torch_fsdp2)) c->shard_weights = c->shard_gradients = c->distributed_optimizer = true;
 }
 
@@ -294,6 +295,12 @@ Candidate ReadCandidate(const Config& config, const Environment& env, const Mode
 }
 
 }  // namespace
+
+bool HoldsWholeMoments(const Config& config, const Environment& env) {
+  const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
+  return (on(K::use_megatron_fsdp) || on(K::use_torch_fsdp2)) && config.Get(K::optimizer).text() == "adam" &&
+         !on(K::optimizer_cpu_offload) && env.te_stated && AtLeast(env.te, "2.10") && !AtLeast(env.te, "2.12");
+}
 
 double Candidate::BusiestRows(double routed) const {
   if (capacity_factor <= 0) return routed;

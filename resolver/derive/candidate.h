@@ -114,6 +114,7 @@ struct Candidate {
   bool whole_vocabulary = false;    // Megatron-FSDP: what is no layer stays gathered to the end of a step
   int32_t optimizer_instances = 1;  // groups of replicas that each hold the whole state, or FSDP's shards
   bool outer_shards_state = false;  // FSDP: the optimizer's state is divided over those groups too
+  bool whole_moments = false;       // HoldsWholeMoments
   float optimizer_offload = 0;      // fraction of the optimizer state on the host
 
   RecomputeMode recompute = RecomputeMode::kNone;
@@ -180,6 +181,10 @@ struct Candidate {
   }
   bool low_precision() const { return precision >= GemmPrecision::kFp8Delayed; }
 };
+
+// The Adam of Transformer Engine 2.10 and 2.11 makes its state in the shape that an FSDP shard is a part of: of all
+// ranks of data and tensor parallelism (transformer_engine/pytorch/optimizers/fused_adam.py:377).
+bool HoldsWholeMoments(const Config& config, const Environment& env);
 
 // Reads a complete configuration. The candidate points at `stages`, which must outlive it: StagesOf(shape, config).
 Candidate CandidateOf(const Config& config, const Environment& env, const ModelShape& shape, const StageLayout& stages);

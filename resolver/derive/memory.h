@@ -85,6 +85,7 @@ class MemoryModel {
   AdapterParameters TrainedOf(const Parameters& parameters) const;
   // Of them those whose optimizer state the rank keeps.
   AdapterParameters OwnedOf(const Parameters& parameters) const;
+  AdapterParameters MomentsOf(const Parameters& parameters) const;  // those that the optimizer holds moments for
   // What a rank keeps and needs beside its parameters.
   struct Activity {
     double attention = 0, mlp = 0, experts = 0;  // kept at the peak

@@ -207,6 +207,20 @@ TEST(StaticMemory, FsdpDividesWithinAnInstance) {
   EXPECT_DOUBLE_EQ(shared[MemoryPart::kOptimizerState], alone[MemoryPart::kOptimizerState] / 4);
 }
 
+// Eight bytes of moments for each parameter of the whole model; the main parameters stay shards.
+TEST(StaticMemory, MomentsMadeWholeAreOfAllRanks) {
+  const ModelShape shape = ShapeOf("llama3-8b");
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 16);
+  c.distributed_optimizer = c.shard_weights = c.shard_gradients = true;
+  const double shards = MemoryModel(shape, c, {}).Stage(0)[MemoryPart::kOptimizerState];
+  c.whole_moments = true;
+  const double whole = MemoryModel(shape, c, {}).Stage(0)[MemoryPart::kOptimizerState];
+  EXPECT_NEAR(whole / shards, (4 + 16 * 8) / 12.0, 1e-9);
+  c.tp = 2;
+  EXPECT_NEAR(MemoryModel(shape, c, {}).Stage(0)[MemoryPart::kOptimizerState] / whole, 1, 0.01);
+}
+
 TEST(StaticMemory, OffloadedOptimizerLeavesMainParameters) {
   const ModelShape shape = ShapeOf("llama3-8b");
   const StageLayout stages = Even(shape, 1);

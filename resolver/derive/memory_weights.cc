@@ -68,6 +68,12 @@ AdapterParameters MemoryModel::OwnedOf(const Parameters& p) const {
   return {trained.dense / dense_group_, trained.expert / expert_group_};
 }
 
+AdapterParameters MemoryModel::MomentsOf(const Parameters& p) const {
+  if (!c_.whole_moments) return OwnedOf(p);
+  const AdapterParameters trained = TrainedOf(p);
+  return {trained.dense * c_.tp, trained.expert * c_.etp};
+}
+
 void MemoryModel::AddStatic(const Parameters& p, StageBytes* bytes) const {
   const double weight = StreamBytes(c_);
   const double linear = LinearWeightBytes(c_, device_.cc_major);
@@ -92,10 +98,10 @@ void MemoryModel::AddStatic(const Parameters& p, StageBytes* bytes) const {
   }
   // Offloading takes the moments; the main parameters go with them only where the optimizer keeps those itself.
   const double on_gpu = 1 - c_.optimizer_offload;
-  const double state =
-      c_.main_param_bytes * (c_.precision_aware ? on_gpu : 1) + (c_.moment1_bytes + c_.moment2_bytes) * on_gpu;
-  const AdapterParameters owned = OwnedOf(p);
-  (*bytes)[MemoryPart::kOptimizerState] = state * (owned.dense + owned.expert);
+  const AdapterParameters owned = OwnedOf(p), moments = MomentsOf(p);
+  (*bytes)[MemoryPart::kOptimizerState] =
+      c_.main_param_bytes * (c_.precision_aware ? on_gpu : 1) * (owned.dense + owned.expert) +
+      (c_.moment1_bytes + c_.moment2_bytes) * on_gpu * (moments.dense + moments.expert);
 }
 
 double MemoryModel::ParametersOnHost(int rank) const {
@@ -114,7 +120,8 @@ double MemoryModel::StepBytes(const Parameters& p) const {
   // (transformer_engine/pytorch/optimizers/fused_adam.py, unscaled_lists).
   const auto widens = [](uint8_t moment) { return moment > 0 && moment < kFp32Bytes ? kFp32Bytes : 0; };
   const double widened = widens(c_.moment1_bytes) + widens(c_.moment2_bytes);
-  bytes += widened * std::max(dense, expert) * on_gpu;
+  const AdapterParameters moments = MomentsOf(p);
+  bytes += widened * std::max(moments.dense, moments.expert) * on_gpu;
   return bytes;
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/derive/candidate.h"
 #include "resolver/rules/core/grid_util.h"
 #include "resolver/rules/rule.h"
 
@@ -100,16 +101,11 @@ const Rule kRules[] = {
      .source =
          "NVIDIA/Megatron-LM#2772, NVIDIA-NeMo/Megatron-Bridge#1856; fixed by NVIDIA/TransformerEngine#2535 in 2.12; "
          "v2.10 transformer_engine/pytorch/optimizers/fused_adam.py:377",
-     .reads = {K::use_megatron_fsdp, K::optimizer, K::optimizer_cpu_offload},
+     .reads = {K::use_megatron_fsdp, K::use_torch_fsdp2, K::optimizer, K::optimizer_cpu_offload},
      .reads_env = {"te"},
-     .when =
-         [](F f) {
-           return f.on(K::use_megatron_fsdp) && f.is(K::optimizer, "adam") && !f.on(K::optimizer_cpu_offload) &&
-                  f.env().te_stated && AtLeast(f.env().te, "2.10") && !AtLeast(f.env().te, "2.12");
-         },
+     .when = [](F f) { return HoldsWholeMoments(f.config(), f.env()); },
      .needs = "the Adam of Transformer Engine 2.10 and 2.11 makes its state as large as the whole parameter, where "
-              "other releases, and the forecast here, have a rank's shard (45.5 GB were seen against 23.5): take 2.9 "
-              "or 2.12"},
+              "other releases have a rank's shard (the memory forecast counts it whole): take 2.9 or 2.12"},
     {.id = "field.per-token-aux-loss",
      .area = "field-report",
      .kind = Kind::kWarning,
