@@ -236,5 +236,20 @@ TEST(LaunchWords, WhatAStacksOwnProgramShowsIsJudged) {
   }
 }
 
+// slime's engine is on the trainer's GPUs only where it is told to be.
+TEST(LaunchWords, AnEngineApartTakesTheAllocatorsSegments) {
+  const auto warned = [](absl::string_view words) {
+    const v1::ValidateConfigResponse response = Validated(FileOf(
+        "slime", "run.sh",
+        absl::StrCat("export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\npython3 train.py --actor-num-nodes 1 "
+                     "--actor-num-gpus-per-node 8 --num-rollout 10 --rollout-batch-size 32 --n-samples-per-prompt 8 "
+                     "--global-batch-size 256 --num-layers 4 --hidden-size 1024 --num-attention-heads 16 ",
+                     words, "\n")));
+    return testing::FindFinding(response.findings(), "field.expandable-segments-beside-rollouts") != nullptr;
+  };
+  EXPECT_TRUE(warned("--colocate"));
+  EXPECT_FALSE(warned("--rollout-num-gpus 8"));
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -78,6 +78,8 @@ TEST(MemoryFix, IsTheAllocatorsOwnFirst) {
   EXPECT_TRUE(ExpandableSegments(config, said).empty());
   trainer.target = FindStack("verl")->target;
   EXPECT_TRUE(ExpandableSegments(config, trainer).empty());
+  trainer.engine_apart = true;
+  EXPECT_EQ(ExpandableSegments(config, trainer).size(), 1U);
   old.core_release = 15;
   EXPECT_TRUE(ExpandableSegments(graphed, old).empty());
 }

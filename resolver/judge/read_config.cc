@@ -294,6 +294,7 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question, const OtherLaunch
   const ParseResult& parsed = read.reading.parsed;
   const bool knobs = question.input.form == ConfigInput::Form::kKnobs;
   env.written = !knobs;
+  env.engine_apart = parsed.engine_apart;
   if (const auto size = env.vars.find("WORLD_SIZE"); !env.world_size.has_value() && size != env.vars.end()) {
     int64_t count = 0;
     if (absl::SimpleAtoi(size->second, &count) && count >= 1 && count <= kMaxGpus) env.world_size = count;

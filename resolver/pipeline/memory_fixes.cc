@@ -226,7 +226,8 @@ Patch ExpandableSegments(const Config& config, const Environment& env) {
   constexpr char kAllocator[] = "PYTORCH_CUDA_ALLOC_CONF", kRegister[] = "NCCL_GRAPH_REGISTER";
   const auto given = [&](const char* name) { return env.vars.find(name) != env.vars.end(); };
   const bool said = given(kAllocator) || given("PYTORCH_ALLOC_CONF");
-  if (said || StackOf(env).exports_to_engine || !decide::SegmentsMayExpand(config, env)) return {};
+  if (said || (StackOf(env).exports_to_engine && !env.engine_apart) || !decide::SegmentsMayExpand(config, env))
+    return {};
   const Value& graphs = config.Get(K::cuda_graph_impl);
   const bool graphed = !graphs.is_none() && graphs.text() != "none";
   Patch patch = {{Knob{}, kAllocator, Value("expandable_segments:True")}};

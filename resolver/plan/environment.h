@@ -62,6 +62,8 @@ struct Environment {
   // arguments were checked and changed.
   std::vector<std::pair<Knob, Value>> model_file;
 
+  bool engine_apart = false;  // ParseResult::engine_apart
+
   int nvlink_domain_gpus = 0;  // GPUs that share one NVLink domain, 0: unknown
   int gpus_per_node = 0;
 };

@@ -71,8 +71,9 @@ struct ParseResult {
   int64_t gpus_per_node = 0;              // that the words state; 0: they do not
   std::string base;  // a recipe of the stack's own that its words start from, whose values are known
   MemoryOfOthers others;
-  std::string elsewhere;  // where values stand that the reader was not given, sizes among them; empty: nowhere
-  std::string hf_model;   // the model that it trains, by its name on the Hugging Face hub; or empty
+  bool engine_apart = false;  // of a stack that makes rollouts: no engine shares the trainer's GPUs
+  std::string elsewhere;      // where values stand that the reader was not given, sizes among them; empty: nowhere
+  std::string hf_model;       // the model that it trains, by its name on the Hugging Face hub; or empty
   // The first word that cannot be read and may hold any flags; empty: none does.
   std::string open_words;
   std::vector<std::string> not_judged;  // what the reader looks for and such a word may hold

@@ -96,6 +96,9 @@ void RolloutReader::RefuseWithout(const Argument* at, const RolloutCheck& check,
 }
 
 void RolloutReader::TakeWorld() {
+  // An engine of its own GPUs gives its memory back only where it is told to (slime/utils/arguments.py:1914).
+  out_.engine_apart = clear() && !words_.Has("--colocate") && !words_.Has("--offload") &&
+                      !words_.Has("--offload-rollout") && !words_.Has("--offload-train");
   const int64_t per_node = words_.Number("--actor-num-gpus-per-node").value_or(8);
   const int64_t nodes = words_.Number("--actor-num-nodes").value_or(1);
   const bool said = words_.Has("--actor-num-gpus-per-node") || words_.Has("--actor-num-nodes");

@@ -163,11 +163,12 @@ const Rule kRules[] = {
      .reads_env = {kAllocator},
      .when =
          [](F f) {
-           return f.stack().exports_to_engine && absl::StrContains(f.var(kAllocator), "expandable_segments:True");
+           return f.stack().exports_to_engine && !f.env().engine_apart &&
+                  absl::StrContains(f.var(kAllocator), "expandable_segments:True");
          },
      .needs = "an engine on the same GPUs that gives its memory back while a step runs (vLLM's sleep mode until April "
-              "2026, SGLang's torch_memory_saver) stops on this variable, which all processes of a launch get: give it "
-              "to the training processes alone, or leave it out",
+              "2026, SGLang's torch_memory_saver) stops on this variable, which all processes of a launch get (slime "
+              "0.3.1 keeps it from its engines): give it to the training processes alone, or leave it out",
      .fixes = {{{.value = "", .env_var = kAllocator}}}},
 };
 

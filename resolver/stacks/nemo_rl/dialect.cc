@@ -275,7 +275,8 @@ class Reader {
     // Several teachers hand their logits over on the GPU (algorithms/xtoken_off_policy_distillation.py:514).
     if (settings_.Map("teachers") != nullptr) others.holder = "the teacher models";
     const bool colocated = settings_.Bool("policy.generation.colocated.enabled", true).value_or(true);
-    if (trains_alone() || !colocated || settings_.Text("policy.generation.backend") != "megatron") return;
+    out_.engine_apart = trains_alone() || !colocated;
+    if (out_.engine_apart || settings_.Text("policy.generation.backend") != "megatron") return;
     others.holder = "the rollout engine";
   }
 

@@ -208,6 +208,8 @@ TEST(ParseNemoRl, CountsTheGpusThatTrain) {
 }
 
 TEST(ParseNemoRl, SaysWhatElseHoldsTheGpusMemory) {
+  EXPECT_FALSE(Read().engine_apart);
+  EXPECT_TRUE(Read("sft: {val_period: 10}\n").engine_apart);
   EXPECT_EQ(Read().others.holder, "") << "vLLM sleeps, and the reference model waits on the host";
   EXPECT_EQ(Read("value: {megatron_cfg: {enabled: true}}\n").others.holder, "") << "it waits on the host, too";
   EXPECT_EQ(Read("teacher: {model_name: x}\n").others.holder, "");

@@ -53,6 +53,13 @@ TEST(ParseSlime, SetsWhatSlimeSetsBeforeMegatronChecks) {
   EXPECT_EQ(Final(parsed, K::train_iters), Value(20));
 }
 
+TEST(ParseSlime, SaysWhetherTheEngineHasGpusOfItsOwn) {
+  EXPECT_TRUE(Read(kWhole).engine_apart);
+  for (const char* flag : {"--colocate", "--offload", "--offload-rollout", "--offload-train"}) {
+    EXPECT_FALSE(Read(absl::StrCat(kWhole, " ", flag)).engine_apart) << flag;
+  }
+}
+
 TEST(ParseSlime, KeepsWhatTheCallerSaidOverADefault) {
   const ParseResult parsed = Read(absl::StrCat(kWhole, " --micro-batch-size 4 --seq-length 8192 --fp16 --lr 2e-6"));
   EXPECT_EQ(Final(parsed, K::micro_batch_size), Value(4));

@@ -207,9 +207,10 @@ class Reader {
   void TakeMemoryOfOthers() {
     MemoryOfOthers& others = out_.others;
     if (adapters_) TakeAdapters();
-    if (words_.all().empty() || !words_.Bool("actor_rollout_ref.hybrid_engine", true).value_or(true)) return;
+    if (words_.all().empty()) return;
     const bool trainer = words_.module().empty() || words_.module() == "verl.trainer.main_ppo";
-    if (!trainer) return;  // its rollouts run on GPUs of their own
+    out_.engine_apart = !trainer || !words_.Bool("actor_rollout_ref.hybrid_engine", true).value_or(true);
+    if (out_.engine_apart) return;
     if (HasCritic()) others.holder = "the critic";
     // Of the actor's model and sizes, and never wrapped for gradients (verl/workers/engine/megatron/
     // transformer_impl.py:471).

@@ -96,6 +96,8 @@ TEST(ParseVerl, CountsTheTokensOfAGpuAsOneSequence) {
 
 TEST(ParseVerl, SaysWhatElseHoldsTheGpusMemory) {
   EXPECT_EQ(Read(kGrpo).others.holder, "") << "the rollout engine sleeps while a step runs";
+  EXPECT_FALSE(Read(kGrpo).engine_apart);
+  EXPECT_TRUE(Read(absl::StrCat(kGrpo, " actor_rollout_ref.hybrid_engine=false")).engine_apart);
   const ParseResult awake = Read(absl::StrCat(kGrpo, " actor_rollout_ref.rollout.free_cache_engine=False"));
   EXPECT_EQ(awake.others.holder, "the rollout engine");
   EXPECT_EQ(awake.others.gpu_share, 0.5);
