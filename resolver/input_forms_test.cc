@@ -6,8 +6,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/work.h"
+#include "resolver/judge/shown_launch.h"
 #include "tests/support/answers.h"
 #include "tests/support/requests.h"
 
@@ -33,6 +35,23 @@ TEST(InputForms, ReadsAScriptWithoutRunningIt) {
                           finding.location().input() == "pretrain.sh");
   }
   EXPECT_TRUE(pointed);
+}
+
+// miles has some twenty of them; for Megatron-Bridge such a file would be a recipe that says nothing.
+TEST(InputForms, AProgramThatPutsALaunchTogetherIsNotJudged) {
+  const char* const program =
+      "import miles.utils.external_utils.command_utils as U\n"
+      "def execute(args):\n"
+      "    rollout_args = f\"--num-rollout {args.rollouts} --rollout-batch-size 32 \"\n"
+      "    perf_args = f\"--tensor-model-parallel-size {2 if args.wide else 1} --sequence-parallel \"\n"
+      "    U.execute_train(train_args=rollout_args + perf_args, config=args)\n";
+  for (const char* target : {"miles", "megatron-bridge"}) {
+    const v1::ValidateConfigResponse response = Validated(FileOf(target, "run.py", program));
+    EXPECT_EQ(response.completeness(), v1::COMPLETENESS_NONE) << target;
+    EXPECT_TRUE(absl::StrContains(absl::StrJoin(response.not_judged(), "\n"), "validate the command that it prints"));
+  }
+  EXPECT_TRUE(ReadShownLaunch("run.py", program, {}).nothing.has_value());
+  EXPECT_FALSE(ReadShownLaunch("recipe.py", "cfg.model.num_layers = 4\n", {}).nothing.has_value());
 }
 
 TEST(InputForms, ReadsEveryFormThatPeopleHave) {

@@ -147,6 +147,11 @@ absl::Status ReadFile(const ScriptQuestion& script, ReadConfig* read) {
     ReadScript(script, read);
     return absl::OkStatus();
   }
+  if (std::string why = reading->format == kPythonFormat ? WhyNoRecipe(input.text) : ""; !why.empty()) {
+    reading->no_launch = true;
+    reading->not_judged.push_back(absl::StrCat("the launch: ", why));
+    return absl::OkStatus();
+  }
   const InputFormat* format = FindInputFormat(reading->format, env->target);
   if (format == nullptr) return Unsuitable(reading->format, /*file=*/true, env->target);
   if (std::string why = WhyNoTraining(env->target, input.text); format->no_training != nullptr && !why.empty()) {

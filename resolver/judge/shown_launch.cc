@@ -61,6 +61,7 @@ ShownLaunch ReadShownLaunch(absl::string_view name, const std::string& text, con
   }
   if (form == kPythonFormat) {
     shown.stack = stated.has_value() ? stated : StackWithFormat(form);
+    if (std::string why = WhyNoRecipe(text); !why.empty()) shown.nothing = {std::move(why)};
     return shown;
   }
   ShellLaunch launch;

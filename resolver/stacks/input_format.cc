@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "resolver/stacks/rollout_marks.h"
 #include "resolver/stacks/spelling.h"
 
 namespace flightplan {
@@ -103,6 +105,13 @@ std::string WhyNoTraining(Target target, absl::string_view text) {
     if (format.no_training != nullptr) return format.no_training(text);
   }
   return "";
+}
+
+std::string WhyNoRecipe(absl::string_view text) {
+  const auto marks = std::count_if(std::begin(kRolloutMarks), std::end(kRolloutMarks),
+                                   [text](absl::string_view flag) { return absl::StrContains(text, flag); });
+  if (marks < kEnoughRolloutMarks) return "";
+  return "this program puts the words of a launch together as it runs: validate the command that it prints";
 }
 
 std::string InputFormatNames(Target target, bool file) {

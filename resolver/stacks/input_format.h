@@ -50,6 +50,9 @@ inline constexpr absl::string_view kPythonFormat = "bridge-python";
 // Why a YAML file of the target is of no training: it serves a model. Empty: it may be of one.
 std::string WhyNoTraining(Target target, absl::string_view text);
 
+// Why a Python file is no recipe: it puts a launch together. Empty: it may be one.
+std::string WhyNoRecipe(absl::string_view text);
+
 // The format of that name for the target, or null.
 const InputFormat* FindInputFormat(absl::string_view name, Target target);
 // "shell, argv, megatron-lm-yaml": what a target can be given as a file, or "argv": as arguments; for messages.

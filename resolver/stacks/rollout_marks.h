@@ -19,26 +19,28 @@ inline constexpr Phase kRolloutPhases[] = {
     Phase::kBuild, Phase::kMesh,        Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
 };
 
-// Whether the program over Megatron-LM that this Python file is makes rollouts: no other trainer over Megatron-LM has
-// two of these flags. In a header, since the records of the stacks know no other room.
+// No other trainer over Megatron-LM has two of these.
+inline constexpr absl::string_view kRolloutMarks[] = {"--actor-num-nodes",
+                                                      "--actor-num-gpus-per-node",
+                                                      "--rollout-batch-size",
+                                                      "--num-rollout",
+                                                      "--n-samples-per-prompt",
+                                                      "--hf-checkpoint",
+                                                      "--prompt-data",
+                                                      "--colocate",
+                                                      "--ref-load",
+                                                      "--max-tokens-per-gpu",
+                                                      "--advantage-estimator"};
+inline constexpr int kEnoughRolloutMarks = 2;
+
+// Whether the program over Megatron-LM that this Python file is makes rollouts. In a header, since the records of the
+// stacks know no other room.
 inline bool MakesRollouts(absl::string_view script, absl::Span<const Argument> args) {
-  constexpr absl::string_view kTellingFlags[] = {"--actor-num-nodes",
-                                                 "--actor-num-gpus-per-node",
-                                                 "--rollout-batch-size",
-                                                 "--num-rollout",
-                                                 "--n-samples-per-prompt",
-                                                 "--hf-checkpoint",
-                                                 "--prompt-data",
-                                                 "--colocate",
-                                                 "--ref-load",
-                                                 "--max-tokens-per-gpu",
-                                                 "--advantage-estimator"};
-  constexpr int kEnough = 2;
   return absl::EndsWith(script, ".py") &&
          std::count_if(args.begin(), args.end(), [&](const Argument& arg) {
            const absl::string_view flag = absl::string_view(arg.text).substr(0, arg.text.find('='));
-           return std::find(std::begin(kTellingFlags), std::end(kTellingFlags), flag) != std::end(kTellingFlags);
-         }) >= kEnough;
+           return std::find(std::begin(kRolloutMarks), std::end(kRolloutMarks), flag) != std::end(kRolloutMarks);
+         }) >= kEnoughRolloutMarks;
 }
 
 }  // namespace flightplan
