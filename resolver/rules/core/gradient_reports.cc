@@ -40,6 +40,13 @@ int64_t PartsOfSequence(F f) {
   return (f.on(K::sequence_parallel) ? f.size(K::tensor_model_parallel_size) : 1) * f.size(K::context_parallel_size);
 }
 
+bool AdaptsExperts(F f) {
+  const Value::List& modules = f.value(K::peft_target_modules).list();
+  return std::any_of(modules.begin(), modules.end(), [](const Value& module) {
+    return absl::EndsWith(module.text(), "linear_fc1") || absl::EndsWith(module.text(), "linear_fc2");
+  });
+}
+
 std::vector<Patch> SplitAsDense(F f) {
   return {{Assign(K::expert_tensor_parallel_size, f.size(K::tensor_model_parallel_size))}};
 }
@@ -155,6 +162,58 @@ const Rule kRules[] = {
      .needs =
          "Megatron-FSDP with several optimizer instances hangs where NCCL registers its user buffers symmetrically",
      .fixes = {{{K::disable_symmetric_registration, true}}, {{K::num_distributed_optimizer_instances, 1}}}},
+    {.id = "field.aux-loss-context-parallel",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kHardware, 227},
+     .source =
+         "fixed by NVIDIA/Megatron-LM#2217 in 0.16; core_v0.15.3 megatron/core/pipeline_parallel/schedules.py:271",
+     .core = {.until = 15},
+     .reads = {K::calculate_per_token_loss, K::moe_aux_loss_coeff, K::moe_z_loss_coeff, K::context_parallel_size},
+     .when =
+         [](F f) {
+           return !f.fork() && !f.on(K::calculate_per_token_loss) && BalancesByLoss(f) &&
+                  f.size(K::context_parallel_size) > 1;
+         },
+     .needs = "before Megatron-Core 0.16 the router's auxiliary losses are averaged over the ranks that share a "
+              "sequence, of which each has its part alone: coefficients times the context parallel size train as "
+              "without it",
+     .detail =
+         [](F f) { return absl::StrCat("a ", f.size(K::context_parallel_size), "th of the coefficient counts"); }},
+    {.id = "field.gdn-norm-without-sp",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kHardware, 228},
+     .source = "NVIDIA/Megatron-LM#7452, finding 11 (open); "
+               "core_v0.18.2 megatron/core/distributed/finalize_model_grads.py:403, core_v0.18.2 "
+               "megatron/core/ssm/gated_delta_net.py:217",
+     .reads = {K::experimental_attention_variant, K::tensor_model_parallel_size, K::sequence_parallel},
+     .when =
+         [](F f) {
+           return f.in(K::experimental_attention_variant, {"gdn", "gated_delta_net"}) &&
+                  f.size(K::tensor_model_parallel_size) > 1 && !f.on(K::sequence_parallel);
+         },
+     .needs = "without sequence parallelism nothing sums the gradients of the gated delta net's output norm over the "
+              "TP ranks, of which each has that of its own heads: the copies of the weight drift apart",
+     .fixes = {{{K::sequence_parallel, true}}}},
+    {.id = "field.lora-of-experts-apart",
+     .area = "field-report",
+     .kind = Kind::kWarning,
+     .at = {Phase::kHardware, 229},
+     .source = "NVIDIA-NeMo/Megatron-Bridge#6009 (fixed in September 2026); v0.6.0 "
+               "src/megatron/bridge/peft/utils.py:1322",
+     .bridge = {.since = 6},
+     .reads = {K::peft_scheme, K::peft_target_modules, K::peft_share_expert_adapters, K::expert_model_parallel_size,
+               K::gradient_accumulation_fusion},
+     .when =
+         [](F f) {
+           return f.container() && f.moe() && f.is(K::peft_scheme, "lora") && AdaptsExperts(f) &&
+                  f.on(K::peft_share_expert_adapters) && f.size(K::expert_model_parallel_size) > 1 &&
+                  f.on(K::gradient_accumulation_fusion);
+         },
+     .needs = "with fused weight gradients the hook that sums the gradients of the experts' one adapter over the "
+              "expert-parallel ranks gets none: each rank trains an adapter of its own, and one of them is saved",
+     .fixes = {{{K::gradient_accumulation_fusion, false}}, {{K::peft_share_expert_adapters, false}}}},
     {.id = "field.expandable-segments-beside-rollouts",
      .area = "field-report",
      .kind = Kind::kWarning,
