@@ -173,6 +173,37 @@ TEST(ConvertWords, ALaunchOfMegatronLmSaysWhatItsSourceDoes) {
       << loongforge.launch().text();
 }
 
+// LoongForge's Megatron-Core is 0.15, where a graph has one scope.
+TEST(ConvertWords, ModulesOfGraphsBecomeTheScopeThatHoldsThem) {
+  const auto lost = [](const v1::ConvertConfigResponse& answer) {
+    std::string all;
+    for (const v1::ConvertedKnob& knob : answer.dropped()) {
+      if (!absl::StrContains(knob.source_spelling(), "--cuda-graph-")) continue;
+      absl::StrAppend(&all, knob.source_spelling(), "=", knob.value().string_value());
+      for (const v1::KnobValue& name : knob.value().list_value().values())
+        absl::StrAppend(&all, name.string_value(), ",");
+    }
+    return all;
+  };
+  const auto refused = [](const v1::ConvertConfigResponse& answer) {
+    return std::any_of(answer.target_findings().begin(), answer.target_findings().end(),
+                       [](const v1::Finding& finding) { return finding.rule_id() == "mlm.argparse"; });
+  };
+  const absl::string_view te = "--cuda-graph-impl transformer_engine --cuda-graph-modules ";
+  const v1::ConvertConfigResponse attention =
+      ScriptTo("loongforge", absl::StrCat(te, "attn moe_router moe_preprocess"));
+  EXPECT_TRUE(absl::StrContains(attention.launch().text(), "--cuda-graph-scope attn ")) << attention.launch().text();
+  EXPECT_EQ(lost(attention), "--cuda-graph-modules=moe_router,moe_preprocess,");
+  EXPECT_FALSE(refused(attention));
+  const v1::ConvertConfigResponse router = ScriptTo("loongforge", absl::StrCat(te, "moe_router"));
+  EXPECT_FALSE(absl::StrContains(router.launch().text(), "--cuda-graph")) << router.launch().text();
+  EXPECT_EQ(lost(router), "--cuda-graph-impl=transformer_engine--cuda-graph-modules=moe_router,");
+  const v1::ConvertConfigResponse iteration = ScriptTo("loongforge", "--cuda-graph-impl full_iteration");
+  EXPECT_TRUE(absl::StrContains(iteration.launch().text(), "--cuda-graph-impl local "));
+  EXPECT_TRUE(absl::StrContains(iteration.launch().text(), "--cuda-graph-scope full_iteration "));
+  EXPECT_FALSE(refused(iteration));
+}
+
 TEST(ConvertWords, KeepsTheLinesOfTheJob) {
   const absl::string_view job = "#!/bin/bash\n#SBATCH --nodes=1\n# a remark\n#SBATCH --account=me\n";
   const absl::string_view words = "--mock-data --tokenizer-type NullTokenizer --eval-interval 5 --eval-iters 1";

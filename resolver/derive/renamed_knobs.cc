@@ -1,5 +1,7 @@
 #include "resolver/derive/renamed_knobs.h"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_split.h"
@@ -82,9 +84,56 @@ std::optional<RenamedKnob> ConstantDecay(K knob, const Config& config, const Env
   return RenamedKnob{K::weight_decay, start, "one word for a weight decay that stays as it is: the scheduler's"};
 }
 
+// Modules by name came with core 0.16: before it a graph holds one of these (core 0.15 transformer_config.py, and the
+// fork's). The iteration became an implementation with 0.18.
+constexpr int kModulesByName = 16, kIterationIsImpl = 18;
+constexpr absl::string_view kScopes[] = {"full", "full_iteration", "attn"};
+constexpr absl::string_view kOneScope =
+    "until Megatron-Core 0.15 a graph holds a layer, its attention or the iteration";
+
+bool IsModules(K knob) {
+  return knob == K::cuda_graph_modules || knob == K::cuda_graph_scope || knob == K::cuda_graph_scope_deprecated;
+}
+
+// The first of the scopes that the modules name, and the others; no modules are the whole layer.
+RenamedKnob ScopeOf(const Value& modules) {
+  RenamedKnob scope{K::cuda_graph_scope, Value(), kOneScope};
+  Value::List rest = modules.is_text() ? Value::List{modules} : Value::List(modules.list());
+  if (rest.empty()) scope.value = Value(kScopes[0]);
+  for (const absl::string_view known : kScopes) {
+    const auto named = std::find(rest.begin(), rest.end(), Value(known));
+    if (!scope.value.is_none() || named == rest.end()) continue;
+    scope.value = *named;
+    rest.erase(named);
+  }
+  if (!rest.empty()) scope.lost = Value(std::move(rest));
+  return scope;
+}
+
+std::optional<RenamedKnob> Graphs(K knob, const Value& value, const Config& config, const Environment& env) {
+  if (knob == K::cuda_graph_impl && value.text() == "full_iteration" && env.core_release < kIterationIsImpl) {
+    return RenamedKnob{knob, Value("local"), "a scope until Megatron-Core 0.17", Value(),
+                       std::pair(K::cuda_graph_scope, value)};
+  }
+  if (env.core_release >= kModulesByName) return std::nullopt;
+  if (IsModules(knob)) {
+    RenamedKnob scope = ScopeOf(value);
+    if (knob == K::cuda_graph_scope && scope.value == value) return std::nullopt;
+    return scope;
+  }
+  if (knob != K::cuda_graph_impl) return std::nullopt;
+  for (const K modules : {K::cuda_graph_modules, K::cuda_graph_scope, K::cuda_graph_scope_deprecated}) {
+    if (config.Given(modules) && ScopeOf(config.Get(modules)).value.is_none()) {
+      return RenamedKnob{knob, Value(), kOneScope, value};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<RenamedKnob> RenameFor(Knob knob, const Value& value, const Config& config, const Environment& env) {
+  if (std::optional<RenamedKnob> graphs = Graphs(knob, value, config, env); graphs.has_value()) return graphs;
   for (const Rename& row : kRenames) {
     if (knob == row.before && env.core_release >= row.since) return RenamedKnob{row.after, value, row.why};
     if (knob == row.after && env.core_release < row.since) return RenamedKnob{row.before, value, row.why};

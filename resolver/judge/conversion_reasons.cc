@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "resolver/catalog/spellings.h"
-#include "resolver/engine/engine.h"
 #include "resolver/judge/same_meaning.h"
 #include "resolver/plan/finding.h"
 #include "resolver/plan/stack.h"
@@ -34,6 +33,12 @@ bool IsAskedBeforeDerived(Knob knob, const Environment& to) {
 
 bool IsUnread(Knob knob, const Config& written, const Config& runs) {
   return knob == Knob::num_query_groups && !SameValue(written.Get(knob), runs.Get(knob));
+}
+
+bool SetByStack(const RunResult& run, absl::string_view source, Knob knob) {
+  return std::any_of(run.changes.begin(), run.changes.end(), [&](const ConfigChange& change) {
+    return change.env_var.empty() && change.knob == knob && absl::StartsWith(change.source, source);
+  });
 }
 
 void ExportWhatSourceSets(const Config& written, const Environment& from, Environment* to) {

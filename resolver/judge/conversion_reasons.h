@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "absl/strings/string_view.h"
+#include "resolver/engine/engine.h"
 #include "resolver/plan/config.h"
 #include "resolver/plan/environment.h"
 
@@ -27,6 +29,9 @@ bool IsUnread(Knob knob, const Config& written, const Config& runs);
 
 // Variables that `to` asks a launch of `written` for, where `from` is a stack whose own program sets what it needs.
 void ExportWhatSourceSets(const Config& written, const Environment& from, Environment* to);
+
+// Code that the stack runs, of this source, gives the knob its value; the other stack may not run it.
+bool SetByStack(const RunResult& run, absl::string_view source, Knob knob);
 
 // The launcher tells each process.
 bool IsOfProcess(Knob knob);

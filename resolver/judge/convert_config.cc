@@ -64,6 +64,13 @@ class Conversion {
       if (std::optional<RenamedKnob> renamed = RenameFor(move.target, value, from_.config, to_.env);
           renamed.has_value()) {
         move = {source, renamed->knob, renamed->value, std::string(renamed->why)};
+        if (!renamed->lost.is_none()) Add(&out_.dropped, source, renamed->lost, "", move.why);
+        if (renamed->value.is_none()) continue;
+        if (renamed->beside.has_value()) {
+          const auto& [other, its] = *renamed->beside;
+          to_.config.Set(other, its, Origin::kCaller);
+          moves_.push_back({source, other, its, move.why});
+        }
       } else if (source == Knob::num_layers_per_virtual_pipeline_stage && !Has(to_, source)) {
         const Knob stages = Knob::virtual_pipeline_model_parallel_size;
         move = {source, stages, runs_here.Get(stages), "the stages that so many layers make"};
@@ -323,13 +330,6 @@ class Conversion {
     }
     if (parts->empty()) Add(&out_.converted, source, value, "", "what is written beside it says it");
     return true;
-  }
-
-  // Code that the stack runs, of this source, gives the knob its value; the other stack may not run it.
-  static bool SetByStack(const RunResult& run, absl::string_view source, Knob knob) {
-    return std::any_of(run.changes.begin(), run.changes.end(), [&](const ConfigChange& change) {
-      return change.env_var.empty() && change.knob == knob && absl::StartsWith(change.source, source);
-    });
   }
 
   bool SetByOwnCode(const RunResult& run, Knob knob) const {
