@@ -73,6 +73,19 @@ void PrintVariable(absl::string_view name, const v1::ListRulesResponse& rules, C
   AppendRules(name, rules, context);
 }
 
+void PrintWord(absl::string_view word, const v1::ListKnobsResponse& valued, const v1::ListKnobsResponse& named,
+               const v1::ListRulesResponse& rules, Context& context) {
+  const auto append = [&](absl::string_view label, const auto& entries, const auto& name) {
+    std::vector<std::string> names;
+    for (const auto& entry : entries) names.push_back((entry.*name)());
+    Append(label, absl::StrJoin(names, ", "), context);
+  };
+  absl::StrAppend(&context.out, context.terminal.Paint(context.terminal.Shown(word), Style::kBold), "\n\n");
+  append("a value of", valued.knobs(), &v1::KnobInfo::name);
+  append("knobs", named.knobs(), &v1::KnobInfo::name);
+  append("rules", rules.rules(), &v1::RuleInfo::id);
+}
+
 void PrintKnob(const v1::KnobInfo& knob, const v1::ListRulesResponse& rules, Context& context) {
   absl::StrAppend(&context.out, context.terminal.Paint(knob.name(), Style::kBold), "\n\n");
   Append("class", knob.knob_class() == "convergence" ? "convergence: never touched to gain speed" : knob.knob_class(),

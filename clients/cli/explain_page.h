@@ -12,5 +12,8 @@ void PrintRule(const v1::RuleInfo& rule, Context& context);
 void PrintKnob(const v1::KnobInfo& knob, const v1::ListRulesResponse& rules, Context& context);
 // An environment variable and the rules that look at it.
 void PrintVariable(absl::string_view name, const v1::ListRulesResponse& rules, Context& context);
+// The rules and knobs that have a word in their names, and the knobs whose value it is.
+void PrintWord(absl::string_view word, const v1::ListKnobsResponse& valued, const v1::ListKnobsResponse& named,
+               const v1::ListRulesResponse& rules, Context& context);
 
 }  // namespace flightplan::cli

@@ -1,3 +1,8 @@
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/match.h"
 #include "clients/cli/command.h"
 #include "clients/cli/terminal.h"
@@ -26,6 +31,25 @@ TEST(Explain, KeepsItsOwnFlagsAndSaysWhatItDoesNotKnow) {
   EXPECT_TRUE(absl::StartsWith(Page({"--norm-epsilon", "--format", "json"}), "{"));
   EXPECT_TRUE(absl::StrContains(Page({"--no-such-knob"}), "no knob is called 'no-such-knob'"));
   EXPECT_TRUE(absl::StrContains(Page({"--format"}), "--format wants F"));
+}
+
+// What people call a thing is seldom its name.
+TEST(Explain, ListsWhatAPlainWordIsIn) {
+  for (const auto& [word, seen] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"deepep", "a value of    moe_flex_dispatcher_backend"},
+           {"HybridEP", "moe_flex_dispatcher_backend"},
+           {"alltoall", "moe_token_dispatcher_type"},
+           {"allgather", "moe_token_dispatcher_type"},
+           {"flex", "moe_token_dispatcher_type"},
+           {"mtp", "mtp_num_layers"},
+           {"mla", "mla."},
+           {"ep", "expert_model_parallel_size"},
+           {"graphs", "cuda_graph_impl"},
+           {"cuda-graphs", "cuda_graph_impl"}}) {
+    EXPECT_TRUE(absl::StrContains(Page({word}), seen)) << Page({word});
+  }
+  EXPECT_TRUE(absl::StrContains(Page({"deepep", "--format", "json"}), "\"rules\""));
+  EXPECT_TRUE(absl::StrContains(Page({"nosuchword"}), "no knob is called"));
 }
 
 TEST(Explain, TakesAVariableThatRulesRead) {

@@ -3,14 +3,20 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/explain_page.h"
+#include "clients/cli/findings.h"
 #include "clients/cli/knob_words.h"
 #include "clients/cli/name_lists.h"
 #include "clients/cli/output.h"
 #include "clients/cli/paging.h"
+#include "resolver/base/status_macros.h"
 
 namespace flightplan::cli {
 namespace {
@@ -39,6 +45,63 @@ v1::ListRulesResponse RulesAbout(absl::string_view name, const v1::ListRulesResp
   return about;
 }
 
+// "-moe-enable-deepep-": names are compared by whole words.
+std::string Words(absl::string_view name) {
+  return absl::StrCat("-", absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", "-"}, {".", "-"}}), "-");
+}
+
+// A word of several names: "deepep" is in two knobs and is the value of another, "ep" is a flag of `resolve`.
+class PlainWord {
+ public:
+  explicit PlainWord(absl::string_view word) : word_(Words(word)), one_(word_), flag_(absl::StrCat("--", word, " ")) {
+    if (absl::EndsWith(one_, "s-")) one_.erase(one_.size() - 2, 1);  // "graphs"
+  }
+  bool IsIn(const std::string& name) const {
+    const std::string words = Words(name);
+    return word_ != "--" && (absl::StrContains(words, word_) || absl::StrContains(words, one_));
+  }
+  bool IsIn(const v1::KnobInfo& knob) const {
+    v1::KnobValue one;
+    one.set_int_value(1);
+    const std::string said = FlagSpelling({}).knob(knob.name(), one);
+    return IsIn(knob.name()) || (absl::StartsWith(said, flag_) && !absl::StrContains(said, knob.name()));
+  }
+  bool IsValueOf(const v1::KnobInfo& knob) const {
+    return std::any_of(knob.choices().begin(), knob.choices().end(),
+                       [this](const std::string& choice) { return Words(choice) == word_; });
+  }
+
+ private:
+  std::string word_, one_, flag_;
+};
+
+// False: no name has the word.
+absl::StatusOr<bool> ExplainWord(absl::string_view name, bool json, const v1::ListRulesResponse& rules,
+                                 Backend& backend, Context& context) {
+  const PlainWord word(name);
+  v1::ListRulesResponse about;
+  for (const v1::RuleInfo& rule : rules.rules()) {
+    if (word.IsIn(rule.id()) || word.IsIn(rule.area())) *about.add_rules() = rule;
+  }
+  v1::ListKnobsResponse knobs, named, valued;
+  FLIGHTPLAN_RETURN_IF_ERROR(ListAll(backend, &Backend::ListKnobs, v1::ListKnobsRequest(), &knobs));
+  for (const v1::KnobInfo& knob : knobs.knobs()) {
+    if (word.IsIn(knob)) *named.add_knobs() = knob;
+    if (word.IsValueOf(knob)) *valued.add_knobs() = knob;
+  }
+  if (about.rules().empty() && named.knobs().empty() && valued.knobs().empty()) return false;
+  if (!json) {
+    PrintWord(name, valued, named, about, context);
+  } else if (about.rules().empty()) {
+    named.MergeFrom(valued);
+    context.out += ToJson(named);
+  } else {
+    context.out += ToJson(about);
+  }
+  Answered(about, context);
+  return true;
+}
+
 }  // namespace
 
 int RunExplain(Arguments args, Context& context) {
@@ -46,13 +109,13 @@ int RunExplain(Arguments args, Context& context) {
   BackendOptions where;
   const CommandLine command{
       .name = "explain",
-      .usage = "flightplan explain RULE|KNOB|SPELLING|VARIABLE [--format table|json]",
+      .usage = "flightplan explain RULE|KNOB|SPELLING|VARIABLE|WORD [--format table|json]",
       .summary =
-          "one rule (what, why, source, fix), one knob (class, default, spellings, the rules that look at it), or the "
-          "rules that look at an environment variable",
+          "one rule (what, why, source, fix), one knob (class, default, spellings, the rules that look at it), the "
+          "rules that look at an environment variable, or the rules and knobs that have a word in their names",
       .example =
           "flightplan explain recompute.full-needs-method\nflightplan explain moe_token_dispatcher_type\nflightplan "
-          "explain --norm-epsilon",
+          "explain --norm-epsilon\nflightplan explain deepep",
       .max_positional = 1,
       .groups = {{"print", {{"--format", "F", "table (default), json", ToChoice(&format, {"table", "json"})}}},
                  BackendFlags(&where)},
@@ -100,6 +163,9 @@ int RunExplain(Arguments args, Context& context) {
       }
       return kExitOk;
     }
+    const absl::StatusOr<bool> explained = ExplainWord(name, format == "json", rules, **backend, context);
+    if (!explained.ok()) return Failed(command, explained.status(), context);
+    if (*explained) return kExitOk;
   }
   if (absl::IsNotFound(status)) {  // a word with a dot is rather a rule's id; both say what is nearest
     Failed(command, no_rule, context);
