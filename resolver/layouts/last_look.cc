@@ -121,18 +121,6 @@ CautionContext CautionsIn(double room, const NormalizedIntent& intent) {
   return context;
 }
 
-// Whether anything is faster that is open, with whatever a dispatcher brings back: a bound for all of them.
-bool AnyFaster(const std::vector<Dispatcher>& dispatchers, const ResolvedPlan& plan, const StageLayout& stages,
-               double limit_us, ExecutionSearch* search) {
-  const bool tp_overlap = search->base.tp_overlap;
-  for (const Dispatcher dispatcher : dispatchers) {
-    search->base.tp_overlap |= RegainsTensorOverlap(dispatcher, plan, search->base);
-  }
-  const bool any = SearchExecutions(search->question, search->sizes, stages, limit_us).has_value();
-  search->base.tp_overlap = tp_overlap;
-  return any;
-}
-
 // What is open beside a plan, all of it together.
 struct Look {
   ExecutionSearch search{.dear = true};
@@ -164,6 +152,11 @@ void PrepareLook(const NormalizedIntent& intent, const ResolvedPlan& plan, Look*
   });
 }
 
+// Whether anything is faster that is open, with whatever a dispatcher brings back: a bound for all of them.
+bool AnyFaster(const ResolvedPlan& plan, const StageLayout& stages, double limit_us, Look* look) {
+  return SearchBeside(look->dispatchers, plan, stages, limit_us, &look->search).has_value();
+}
+
 std::vector<FoundPlan> FindExecutions(const NormalizedIntent& intent, const ResolvedPlan& plan) {
   Look look;
   PrepareLook(intent, plan, &look);
@@ -171,12 +164,12 @@ std::vector<FoundPlan> FindExecutions(const NormalizedIntent& intent, const Reso
   // What fills more ranks so much lower that seldom anything is fast enough.
   const double tight_us = look.Enter(kTightRoom, intent, plan);
   search.question.room = 1;
-  const bool fuller = AnyFaster(look.dispatchers, plan, plan.step->stages, tight_us, &search);
+  const bool fuller = AnyFaster(plan, plan.step->stages, tight_us, &look);
   std::vector<FoundPlan> found;
   for (const double room : kRooms) {
     if (room > kRoom && !fuller) break;
     const double limit_us = look.Enter(room, intent, plan);
-    if (look.dispatchers.size() > 1 && !AnyFaster(look.dispatchers, plan, plan.step->stages, limit_us, &search)) {
+    if (look.dispatchers.size() > 1 && !AnyFaster(plan, plan.step->stages, limit_us, &look)) {
       continue;
     }
     for (const Dispatcher dispatcher : look.dispatchers) {
@@ -208,7 +201,7 @@ std::vector<bool> MayRankBefore(const NormalizedIntent& intent, const ResolvedPl
   for (const double room : kRooms) {
     const double limit_us = look.Enter(room, intent, plan);
     for (size_t i = 0; i < stages.size(); ++i) {
-      may[i] = may[i] || AnyFaster(look.dispatchers, plan, stages[i], limit_us, &look.search);
+      may[i] = may[i] || AnyFaster(plan, stages[i], limit_us, &look);
     }
   }
   return may;

@@ -93,11 +93,6 @@ void DecideBases(LayoutSearch* s) {
   }
 }
 
-// A release without pipeline layouts spells the plain split alone, and a hybrid pattern places its layers itself.
-bool MaySplit(const LayoutSearch& s) {
-  return !s.question.layout.even_stages && s.config.origin(K::pipeline_model_parallel_layout) != Origin::kAbsent;
-}
-
 std::vector<std::shared_ptr<const StageLayout>> StagesFor(const LayoutSearch& s, int pp, int vpp) {
   std::vector<std::shared_ptr<const StageLayout>> splits;
   const auto add = [&](StageLayout stages) {
@@ -112,11 +107,12 @@ std::vector<std::shared_ptr<const StageLayout>> StagesFor(const LayoutSearch& s,
     add(StagesOf(s.shape, config));
     return splits;
   }
+  const bool may_split = MaySplit(s.intent, s.config);
   const double tail = TailLayers(s.work);
   for (const std::vector<int64_t>& sizes : StageSplits(s.shape.num_layers, s.shape.mtp_depths, pp, vpp, tail)) {
     if (!splits.empty() && sizes.front() < s.question.layout.first_stage_layers) continue;
     add(StagesOfSizes(s.shape, pp, vpp, WithDecoderBesidePrediction(sizes, s.shape.mtp_depths, StackOf(s.intent.env))));
-    if (!MaySplit(s)) break;
+    if (!may_split) break;
   }
   return splits;
 }

@@ -35,11 +35,8 @@ constexpr char kEvenSplit[] = "as many layers on the last rank as on the others"
 // Whether another split can be written, and may be of use: none mends what something else than memory refuses.
 bool MayCut(const NormalizedIntent& intent, const ResolvedPlan& plan) {
   const Config& config = plan.decided.config;
-  if (plan.step == nullptr || SplitIsGiven(intent) || intent.model.hybrid_layer_pattern.has_value() ||
-      config.Get(K::pipeline_model_parallel_size).integer() <= 1 ||
-      config.origin(K::pipeline_model_parallel_layout) == Origin::kAbsent) {
-    return false;
-  }
+  if (plan.step == nullptr || config.Get(K::pipeline_model_parallel_size).integer() <= 1) return false;
+  if (!MaySplit(intent, config)) return false;
   return Launchable(plan) || ErrorsBesideMemory(plan).empty();
 }
 
@@ -92,6 +89,11 @@ bool SplitIsGiven(const NormalizedIntent& intent) {
   return intent.layout.pipeline_model_parallel_layout.has_value() ||
          std::any_of(std::begin(kOfLayers), std::end(kOfLayers),
                      [&](K knob) { return PinOf(intent, knob).has_value(); });
+}
+
+bool MaySplit(const NormalizedIntent& intent, const Config& config) {
+  return !SplitIsGiven(intent) && !intent.model.hybrid_layer_pattern.has_value() &&
+         config.origin(K::pipeline_model_parallel_layout) != Origin::kAbsent;
 }
 
 int64_t LeastInFirstStage(const Config& config, const Environment& env) {

@@ -23,6 +23,11 @@ inline constexpr double kWorthASplit = kAsFast / 2;
 // Whether the caller says how many layers a stage has.
 bool SplitIsGiven(const NormalizedIntent& intent);
 
+// Whether the stages of a plan may differ in their layers where the caller leaves it open: a hybrid pattern places its
+// layers itself, and a release without pipeline_model_parallel_layout spells the plain split alone. `config`: as the
+// plan or its search has decided it.
+bool MaySplit(const NormalizedIntent& intent, const Config& config);
+
 // Layers that the first stage must have: a fork's hash layers stand there (lff.hash-first-stage).
 int64_t LeastInFirstStage(const Config& config, const Environment& env);
 

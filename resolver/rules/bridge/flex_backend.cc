@@ -2,6 +2,7 @@
 // validate_flex_dispatcher_backend says at the very end of the config check.
 // Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/training/flex_dispatcher_backend.py.
 #include "absl/strings/match.h"
+#include "resolver/rules/flex_dispatcher.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -34,9 +35,6 @@ bool DeepEpRefused(F f) {
 }
 bool HybridEpRefused(F f) {
   return Asked(f) && Moe(f) && !OnTrust(f) && f.is(K::launch_flex_backend, "hybridep") && !HybridEpGpu(f);
-}
-bool Flex(F f, absl::string_view backend) {
-  return f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, backend);
 }
 
 const Rule kRules[] = {
@@ -124,7 +122,7 @@ const Rule kRules[] = {
      .change =
          [](Editor& e) {
            const Facts& f = e.facts();
-           if (f.is(K::moe_token_dispatcher_type, "flex") && f.none(K::moe_flex_dispatcher_backend)) {
+           if (Flex(f) && f.none(K::moe_flex_dispatcher_backend)) {
              e.Set(K::moe_token_dispatcher_type, "alltoall");
            }
          }},
@@ -134,7 +132,7 @@ const Rule kRules[] = {
      .source = "Megatron-Bridge:src/megatron/bridge/training/flex_dispatcher_backend.py:100",
      .reads = {K::moe_token_dispatcher_type, K::moe_flex_dispatcher_backend},
      .reads_env = {"gpu", "cc_major"},
-     .when = [](F f) { return Flex(f, "deepep") && !DeepEpGpu(f); },
+     .when = [](F f) { return FlexBackend(f, "deepep") && !DeepEpGpu(f); },
      .needs = "DeepEP runs on Ampere, Hopper, B200 and B300 only",
      .fixes = {{{K::moe_token_dispatcher_type, "alltoall"},
                 {K::moe_flex_dispatcher_backend, kUnset},
@@ -154,7 +152,7 @@ const Rule kRules[] = {
      .source = "Megatron-Bridge:src/megatron/bridge/training/flex_dispatcher_backend.py:107",
      .reads = {K::moe_token_dispatcher_type, K::moe_flex_dispatcher_backend},
      .reads_env = {"gpu", "cc_major"},
-     .when = [](F f) { return Flex(f, "hybridep") && !HybridEpGpu(f); },
+     .when = [](F f) { return FlexBackend(f, "hybridep") && !HybridEpGpu(f); },
      .needs = "HybridEP runs on Ampere, Hopper and Blackwell data-centre GPUs only",
      .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}, {K::moe_flex_dispatcher_backend, kUnset}}}},
 };

@@ -2,6 +2,7 @@
 // Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/models/transformer_config.py; the
 // CUDA-graph guard of utils/cuda_graph.py runs before them.
 #include "resolver/rules/bridge/graph_modules_util.h"
+#include "resolver/rules/flex_dispatcher.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -123,9 +124,7 @@ const Rule kRules[] = {
            const Facts& f = e.facts();
            const bool graphs = (f.set(K::cuda_graph_impl) && !GraphsOff(f)) || f.on(K::enable_cuda_graph) ||
                                f.on(K::external_cuda_graph) || HasGraphModule(f, "full_iteration");
-           const bool hybridep =
-               f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, "hybridep");
-           if (hybridep && !graphs) e.Set(K::moe_hybridep_pad_uneven_dispatch_inputs, true);
+           if (FlexBackend(f, "hybridep") && !graphs) e.Set(K::moe_hybridep_pad_uneven_dispatch_inputs, true);
          }},
     {.id = "bridge.in-batch-packing-varlen",
      .area = "pipeline",

@@ -8,6 +8,7 @@
 #include "resolver/plan/stack.h"
 #include "resolver/rules/core/fix_util.h"
 #include "resolver/rules/core/lists_util.h"
+#include "resolver/rules/flex_dispatcher.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -16,8 +17,6 @@ namespace {
 using K = Knob;
 using F = const Facts&;
 
-bool Flex(F f) { return f.is(K::moe_token_dispatcher_type, "flex"); }
-bool FlexWith(F f, absl::string_view backend) { return Flex(f) && f.is(K::moe_flex_dispatcher_backend, backend); }
 bool Interleaved(F f) { return f.num(K::virtual_pipeline_model_parallel_size) > 1; }
 
 // Upstream splits layers by division only where nothing else says how.
@@ -147,8 +146,8 @@ const Rule kRules[] = {
                K::expert_model_parallel_size},
      .when =
          [](F f) {
-           return f.moe() && (FlexWith(f, "deepep") || FlexWith(f, "ncclep")) &&
-                  f.num(K::expert_tensor_parallel_size) <= 1 && f.num(K::expert_model_parallel_size) <= 1;
+           return (FlexWith(f, "deepep") || FlexWith(f, "ncclep")) && f.num(K::expert_tensor_parallel_size) <= 1 &&
+                  f.num(K::expert_model_parallel_size) <= 1;
          },
      .needs = "deepep and ncclep need experts spread over more than one GPU",
      .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}}},
@@ -202,7 +201,7 @@ const Rule kRules[] = {
      .reads = {K::moe_flex_dispatcher_backend, K::moe_pad_expert_input_to_capacity, K::moe_expert_capacity_factor},
      .when =
          [](F f) {
-           return f.moe() && FlexWith(f, "ncclep") &&
+           return FlexWith(f, "ncclep") &&
                   (f.on(K::moe_pad_expert_input_to_capacity) || f.set(K::moe_expert_capacity_factor));
          },
      .needs = "ncclep neither drops tokens nor pads experts to capacity",
@@ -215,8 +214,7 @@ const Rule kRules[] = {
      .reads = {K::moe_ncclep_zero_copy, K::moe_expert_rank_capacity_factor},
      .when =
          [](F f) {
-           return f.moe() && FlexWith(f, "ncclep") && f.on(K::moe_ncclep_zero_copy) &&
-                  f.none(K::moe_expert_rank_capacity_factor);
+           return FlexWith(f, "ncclep") && f.on(K::moe_ncclep_zero_copy) && f.none(K::moe_expert_rank_capacity_factor);
          },
      .needs = "zero copy needs buffers of a known size: set moe_expert_rank_capacity_factor",
      .fixes = {{{K::moe_ncclep_zero_copy, false}}}},
@@ -228,7 +226,7 @@ const Rule kRules[] = {
      .reads = {K::moe_expert_rank_capacity_factor, K::use_transformer_engine_op_fuser, K::moe_grouped_gemm},
      .when =
          [](F f) {
-           return f.moe() && FlexWith(f, "ncclep") && f.set(K::moe_expert_rank_capacity_factor) &&
+           return FlexWith(f, "ncclep") && f.set(K::moe_expert_rank_capacity_factor) &&
                   !(f.on(K::use_transformer_engine_op_fuser) && f.on(K::moe_grouped_gemm));
          },
      .needs = "a rank capacity with ncclep needs the op fuser and grouped GEMM",
@@ -245,7 +243,7 @@ const Rule kRules[] = {
      .reads_env = {"cc_major", "NVTE_CUTEDSL_FUSED_GROUPED_MLP"},
      .when =
          [](F f) {
-           return f.moe() && FlexWith(f, "ncclep") && f.set(K::moe_expert_rank_capacity_factor) &&
+           return FlexWith(f, "ncclep") && f.set(K::moe_expert_rank_capacity_factor) &&
                   (f.on(K::fp8) || f.on(K::fp4)) &&
                   (f.env().cc_major < 10 || !PositiveIntVar(f, "NVTE_CUTEDSL_FUSED_GROUPED_MLP"));
          },

@@ -2,8 +2,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "resolver/rules/all_to_all.h"
 #include "resolver/rules/deepep_groups.h"
+#include "resolver/rules/flex_dispatcher.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -12,21 +12,14 @@ namespace {
 using K = Knob;
 using F = const Facts&;
 
-// The ranks of the dispatcher's group (Megatron-LM@d98e8a64dd megatron/core/transformer/moe/token_dispatcher.py:1838).
 // One rank alone has upstream's own check.
-int64_t Ranks(F f) { return f.size(K::expert_model_parallel_size) * f.size(K::expert_tensor_parallel_size); }
 bool DispatchesByDeepep(F f) {
   const bool named = f.is(K::moe_flex_dispatcher_backend, "deepep") || f.on(K::moe_enable_deepep);
-  return f.moe() && f.is(K::moe_token_dispatcher_type, "flex") && named && Ranks(f) > 1 && !RackOfGraceBlackwell(f);
+  return f.moe() && Flex(f) && named && DispatchRanks(f) > 1 && !RackOfGraceBlackwell(f);
 }
-bool HasGroup(F f, bool unknown) { return IsDeepepGroup(DeepepGroups(f.env(), unknown), Ranks(f)); }
+bool HasGroup(F f, bool unknown) { return IsDeepepGroup(DeepepGroups(f.env(), unknown), DispatchRanks(f)); }
 std::string GroupOf(F f) {
-  return absl::StrCat("the group of EP ", f.num(K::expert_model_parallel_size), " has ", Ranks(f), " ranks");
-}
-std::vector<Patch> OffDeepep(F f) {
-  std::vector<Patch> fixes = {ToAllToAll()};
-  if (!f.fork()) fixes.push_back({Assign(K::moe_flex_dispatcher_backend, "hybridep")});
-  return fixes;
+  return absl::StrCat("the group of EP ", f.num(K::expert_model_parallel_size), " has ", DispatchRanks(f), " ranks");
 }
 
 const Rule kRules[] = {
@@ -65,7 +58,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            return DispatchesByDeepep(f) && HasGroup(f, true) && !DeepepLeavesNodes(f.env().gpus_per_node) &&
-                  Ranks(f) > f.env().gpus_per_node;
+                  DispatchRanks(f) > f.env().gpus_per_node;
          },
      .needs = "DeepEP takes eight neighbouring ranks for one node, so between nodes it needs nodes of 8 GPUs; keep the "
               "experts inside a node, or use another dispatcher",

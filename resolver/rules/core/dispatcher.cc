@@ -1,5 +1,6 @@
 // Token dispatcher: allgather, alltoall, flex with its backends.
 #include "resolver/rules/core/upstream.h"
+#include "resolver/rules/flex_dispatcher.h"
 
 namespace flightplan {
 namespace {
@@ -7,7 +8,6 @@ namespace {
 using K = Knob;
 using F = const Facts&;
 
-bool Flex(F f) { return f.is(K::moe_token_dispatcher_type, "flex"); }
 bool Ncclep(F f) { return f.is(K::moe_flex_dispatcher_backend, "ncclep"); }
 
 bool OldSmCount(F f) { return f.set(K::moe_deepep_num_sms) || f.set(K::moe_hybridep_num_sms); }

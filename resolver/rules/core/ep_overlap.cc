@@ -2,6 +2,7 @@
 #include "resolver/rules/core/graph_util.h"
 #include "resolver/rules/core/lists_util.h"
 #include "resolver/rules/core/upstream.h"
+#include "resolver/rules/flex_dispatcher.h"
 
 namespace flightplan {
 namespace {
@@ -10,9 +11,6 @@ using K = Knob;
 using F = const Facts&;
 
 bool Overlap(F f) { return f.on(K::overlap_moe_expert_parallel_comm); }
-bool Ncclep(F f) {
-  return f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, "ncclep");
-}
 
 // Without the overlap its dependants must go too.
 constexpr StaticPatch kOverlapOff = {{K::overlap_moe_expert_parallel_comm, false},
@@ -166,7 +164,7 @@ const Rule kRules[] = {
      OLDER_TRANSFORMER_CONFIG("0.19.0", 2722, 3050),
      .core = {.since = 19, .until = 19},
      .reads = {K::overlap_moe_expert_parallel_comm, K::moe_flex_dispatcher_backend, K::moe_ncclep_static_shape},
-     .when = [](F f) { return Overlap(f) && Ncclep(f) && !f.on(K::moe_ncclep_static_shape); },
+     .when = [](F f) { return Overlap(f) && FlexBackend(f, "ncclep") && !f.on(K::moe_ncclep_static_shape); },
      .needs = "without static shapes the dispatch waits for the host, which the overlap cannot hide"},
     {.id = "ep-overlap.ncclep-offload-fc1",
      .area = "ep-overlap",
@@ -175,7 +173,7 @@ const Rule kRules[] = {
      .reads = {K::overlap_moe_expert_parallel_comm, K::moe_flex_dispatcher_backend, K::offload_modules},
      .when =
          [](F f) {
-           return Overlap(f) && Ncclep(f) && f.on(K::fine_grained_activation_offloading) &&
+           return Overlap(f) && FlexBackend(f, "ncclep") && f.on(K::fine_grained_activation_offloading) &&
                   f.has(K::offload_modules, "expert_fc1");
          },
      .needs = "with ncclep the overlap frees the expert input that offloading would save",

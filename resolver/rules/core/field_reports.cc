@@ -1,13 +1,12 @@
 // What users found broken, and no check of the stacks says: library versions that do not go together, combinations that
 // fail in the first steps, overlaps that silently do nothing. Each names the threads it comes from, and holds for the
 // versions that were reported and no others. Area "field-report", so that nobody takes one for an upstream check.
-#include <algorithm>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "resolver/rules/all_to_all.h"
 #include "resolver/rules/core/graph_util.h"
+#include "resolver/rules/flex_dispatcher.h"
 #include "resolver/rules/nvshmem.h"
 #include "resolver/rules/rule.h"
 
@@ -18,11 +17,7 @@ using K = Knob;
 using F = const Facts&;
 
 constexpr absl::string_view kConnections = "CUDA_DEVICE_MAX_CONNECTIONS";
-constexpr absl::string_view kDomainVar = "NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN";
 
-bool FlexWith(F f, absl::string_view backend) {
-  return f.moe() && f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, backend);
-}
 // All experts of a rank stay without a token only where they are few: the report has one.
 bool FewExperts(F f) { return f.num(K::num_moe_experts) <= 2 * f.size(K::expert_model_parallel_size); }
 // MXFP8 parameters travel through the gradient buffer.
@@ -42,19 +37,14 @@ std::optional<Version> PackageVersion(F f, absl::string_view name) {
 }
 
 // The expert group is known to stay in one node, where DeepEP uses NVLink alone and NVSHMEM is not asked.
-bool ExpertsInOneNode(F f) {
-  const int64_t ranks = f.size(K::expert_model_parallel_size) * f.size(K::expert_tensor_parallel_size);
-  return f.env().gpus_per_node > 0 && ranks <= f.env().gpus_per_node;
-}
+bool ExpertsInOneNode(F f) { return f.env().gpus_per_node > 0 && DispatchRanks(f) <= f.env().gpus_per_node; }
 
 // Boards of eight Blackwell GPUs; racks have one NVLink domain for many nodes.
 bool BlackwellNode(F f) {
   return f.env().cc_major == 10 && f.env().nvlink_domain_gpus > 0 && f.env().nvlink_domain_gpus <= 8;
 }
 
-bool DomainIsLeft(F f) {
-  return f.size(K::expert_model_parallel_size) * f.size(K::expert_tensor_parallel_size) > f.env().nvlink_domain_gpus;
-}
+bool DomainIsLeft(F f) { return DispatchRanks(f) > f.env().nvlink_domain_gpus; }
 
 // Attention inside per-layer graphs: named, or all of a layer because nothing is.
 bool AttentionInGraph(F f) {
@@ -157,21 +147,16 @@ const Rule kRules[] = {
      .at = {Phase::kHardware, 205},
      .source = "deepseek-ai/DeepEP#596, #597",
      .reads = {K::moe_flex_dispatcher_backend, K::expert_model_parallel_size},
-     .reads_env = {kDomainVar},
+     .reads_env = {kHybridepDomainVar},
      .when =
          [](F f) {
            // Bridge's recipes set the variable by themselves.
-           return !f.container() && FlexWith(f, "hybridep") && !f.var_set(kDomainVar) && f.env().gpus_per_node > 0 &&
-                  f.env().nvlink_domain_gpus > f.env().gpus_per_node;
+           return !f.container() && FlexWith(f, "hybridep") && !f.var_set(kHybridepDomainVar) && RackScale(f);
          },
      .needs =
          "where the NVLink domain is larger than a node, HybridEP may count it otherwise than you do and then hangs "
          "or goes over the network: say it",
-     .fix =
-         [](F f) {
-           const int64_t ranks = std::min<int64_t>(f.size(K::expert_model_parallel_size), f.env().nvlink_domain_gpus);
-           return std::vector<Patch>{{AssignVar(kDomainVar, absl::StrCat(ranks))}};
-         }},
+     .fix = [](F f) { return std::vector<Patch>{{AssignVar(kHybridepDomainVar, absl::StrCat(RanksPerDomain(f)))}}; }},
     {.id = "field.alltoall-empty-rank",
      .area = "field-report",
      .kind = Kind::kWarning,
@@ -329,7 +314,7 @@ const Rule kRules[] = {
          [](F f) {
            // Bridge says so by itself.
            return !f.container() && f.moe() && f.given(K::moe_flex_dispatcher_backend) &&
-                  f.set(K::moe_flex_dispatcher_backend) && !f.is(K::moe_token_dispatcher_type, "flex");
+                  f.set(K::moe_flex_dispatcher_backend) && !Flex(f);
          },
      .needs =
          "the backend alone does nothing: the dispatcher is built by moe_token_dispatcher_type, which must be flex",

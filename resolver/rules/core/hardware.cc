@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/base/integers.h"
 #include "resolver/derive/fp8_recipes.h"
-#include "resolver/rules/all_to_all.h"
 #include "resolver/rules/core/fix_util.h"
+#include "resolver/rules/flex_dispatcher.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -18,22 +18,16 @@ using K = Knob;
 using F = const Facts&;
 
 bool Fp8(F f, absl::string_view recipe) { return f.on(K::fp8) && f.is(K::fp8_recipe, recipe); }
-bool FlexWith(F f, absl::string_view backend) {
-  return f.moe() && f.is(K::moe_token_dispatcher_type, "flex") && f.is(K::moe_flex_dispatcher_backend, backend);
-}
 constexpr int64_t kMostTokens = int64_t{1} << 30;
 bool KnownGpu(F f) { return f.env().cc_major > 0; }
 bool OlderThan(F f, int major, int minor) {
   return KnownGpu(f) && (f.env().cc_major < major || (f.env().cc_major == major && f.env().cc_minor < minor));
 }
-// The NVLink domain is larger than one node: a rack of GB200, GB300 or their successors.
-bool RackScale(F f) { return f.env().gpus_per_node > 0 && f.env().nvlink_domain_gpus > f.env().gpus_per_node; }
 
-// LoongForge's guide knows no HybridEP.
-std::vector<Patch> OffDeepEp(F f) {
-  std::vector<Patch> fixes;
-  if (!f.fork()) fixes.push_back({Assign(K::moe_flex_dispatcher_backend, "hybridep")});
-  fixes.push_back(ToAllToAll());
+// HybridEP, which is made for racks, comes first.
+std::vector<Patch> OffDeepepOnRack(F f) {
+  std::vector<Patch> fixes = OffDeepep(f);
+  std::reverse(fixes.begin(), fixes.end());
   return fixes;
 }
 
@@ -101,14 +95,6 @@ std::vector<Patch> EvenSequence(F f) {
   patches.push_back({Assign(K::tensor_model_parallel_size, 1), Assign(K::sequence_parallel, false)});
   return patches;
 }
-
-// Expert ranks that share one NVLink domain, which HybridEP has to be told.
-int64_t RanksPerDomain(F f) {
-  const int64_t ep = std::max<int64_t>(1, f.num(K::expert_model_parallel_size));
-  return f.env().nvlink_domain_gpus > 0 ? std::min<int64_t>(ep, f.env().nvlink_domain_gpus) : ep;
-}
-
-constexpr absl::string_view kDomainVar = "NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN";
 
 const Rule kRules[] = {
     {.id = "gpu-gate.fp8-needs-ada",
@@ -230,7 +216,7 @@ const Rule kRules[] = {
      .reads_env = {"gpu"},
      .when = [](F f) { return !f.container() && FlexWith(f, "deepep") && RackOfGraceBlackwell(f); },
      .needs = "DeepEP does not run on GB200 and GB300; HybridEP does",
-     .fix = OffDeepEp},
+     .fix = OffDeepepOnRack},
     {.id = "gpu-gate.flex-needs-nvlink",
      .area = "gpu-gate",
      .at = {Phase::kHardware, 111},
@@ -263,7 +249,8 @@ const Rule kRules[] = {
            for (int64_t ep = f.env().nvlink_domain_gpus; ep >= 1; --ep) {
              const bool grid = !f.env().world_size.has_value() || *f.env().world_size % ep == 0;
              if (experts % ep != 0 || !grid) continue;
-             patches.push_back({Assign(K::expert_model_parallel_size, ep), AssignVar(kDomainVar, absl::StrCat(ep))});
+             patches.push_back(
+                 {Assign(K::expert_model_parallel_size, ep), AssignVar(kHybridepDomainVar, absl::StrCat(ep))});
              break;
            }
            patches.push_back({Assign(K::moe_token_dispatcher_type, "alltoall")});
@@ -276,14 +263,14 @@ const Rule kRules[] = {
      .at = {Phase::kHardware, 121},
      .source = "as Megatron-Bridge:scripts/performance/utils/utils.py:316 has it",
      .reads = {K::moe_flex_dispatcher_backend, K::expert_model_parallel_size},
-     .reads_env = {kDomainVar},
+     .reads_env = {kHybridepDomainVar},
      .when =
          [](F f) {
-           return FlexWith(f, "hybridep") && f.env().nvlink_domain_gpus > 0 && f.var_set(kDomainVar) &&
-                  f.var(kDomainVar) != absl::StrCat(RanksPerDomain(f));
+           return FlexWith(f, "hybridep") && f.env().nvlink_domain_gpus > 0 && f.var_set(kHybridepDomainVar) &&
+                  f.var(kHybridepDomainVar) != absl::StrCat(RanksPerDomain(f));
          },
      .needs = "HybridEP must be told how many expert ranks share an NVLink domain, or it is slow and sometimes wrong",
-     .fix = [](F f) { return std::vector<Patch>{{AssignVar(kDomainVar, absl::StrCat(RanksPerDomain(f)))}}; },
+     .fix = [](F f) { return std::vector<Patch>{{AssignVar(kHybridepDomainVar, absl::StrCat(RanksPerDomain(f)))}}; },
      .detail =
          [](F f) {
            return absl::StrCat("EP ", f.num(K::expert_model_parallel_size), " on a domain of ",
@@ -298,7 +285,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            return f.moe() && f.given(K::moe_flex_dispatcher_backend) && f.set(K::moe_flex_dispatcher_backend) &&
-                  !f.is(K::moe_token_dispatcher_type, "flex");
+                  !Flex(f);
          },
      .needs = "a flex backend does nothing unless moe_token_dispatcher_type is flex",
      .fixes = {{{K::moe_token_dispatcher_type, "flex"}}, {{K::moe_flex_dispatcher_backend, kUnset}}}},

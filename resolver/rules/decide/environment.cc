@@ -9,6 +9,7 @@
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
 #include "resolver/rules/decide/rows.h"
+#include "resolver/rules/flex_dispatcher.h"
 
 namespace flightplan::decide {
 namespace {
@@ -120,7 +121,7 @@ constexpr absl::string_view kExecutors = "Megatron-Bridge@067f987df scripts/perf
 // In the order in which they are answered.
 constexpr ExportRow kVariables[] = {
     {.when = Hybridep,
-     .variable = "NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN",
+     .variable = kHybridepDomainVar,
      .value = [](D d) { return absl::StrCat(std::min(d.f.ep, d.f.domain)); },
      .rule_id = kTopologyRule,
      .why = DomainsOfEp,
