@@ -8,11 +8,12 @@ import re
 import subprocess
 import time
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
+SMALL: dict[str, Any] = {"gpu": "h100-sxm", "gpus": 16, "tp": 1, "pp": 1, "ep": 8}
 BINARY = Path(os.environ.get("FLIGHTPLAN_BINARY", ROOT / "build/release/bin/flightplan"))
 
 
@@ -47,3 +48,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def _ask_it(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLIGHTPLAN_SERVER", server)
+
+
+@pytest.fixture(params=["named", "own"])
+def _servers(request: pytest.FixtureRequest, _ask_it: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server that is named (gRPC's library), and the process's own (h2)."""
+    if request.param == "own":
+        monkeypatch.delenv("FLIGHTPLAN_SERVER")
+        monkeypatch.setenv("FLIGHTPLAN_BINARY", str(BINARY))
