@@ -17,62 +17,16 @@
 #include "resolver/plan/knob.h"
 #include "resolver/resolver.h"
 #include "tests/support/answers.h"
+#include "tests/support/reported_runs.h"
+#include "tests/support/requests.h"
 
 namespace flightplan {
 namespace {
 
-const Resolver& TestResolver() {
-  static const auto* const kResolver = new Resolver(std::make_shared<const Catalog>(*Catalog::Builtin()));
-  return *kResolver;
-}
-
-// Qwen3-30B-A3B on 16 H100, EP16 alltoall: the overlap is decided by evidence, the delayed weight gradient needs an
-// A/B.
-v1::ResolveConfigRequest Question() {
-  v1::ResolveConfigRequest request;
-  request.mutable_model()->set_name("qwen3-30b-a3b");
-  request.mutable_hardware()->set_gpu("h100-sxm");
-  request.mutable_hardware()->set_gpu_count(16);
-  request.mutable_workload()->set_seq_length(4096);
-  request.mutable_workload()->set_global_batch_size(1024);
-  request.mutable_workload()->set_precision("bf16");
-  request.mutable_target()->set_framework("megatron-bridge");
-  request.mutable_software()->set_te_version("2.15.0");
-  request.mutable_software()->set_torch_version("2.11.0");
-  v1::Layout* layout = request.mutable_layout();
-  layout->set_tensor_model_parallel_size(1);
-  layout->set_pipeline_model_parallel_size(1);
-  layout->set_expert_model_parallel_size(16);
-  layout->set_micro_batch_size(1);
-  return request;
-}
-
-v1::Measurement Report(const std::string& id, const std::string& metric, double value) {
-  const v1::ResolveConfigRequest question = Question();
-  v1::Measurement m;
-  m.set_id(id);
-  m.set_metric(metric);
-  m.set_value(value);
-  m.set_model(question.model().name());
-  m.set_gpu(question.hardware().gpu());
-  m.set_gpu_count(question.hardware().gpu_count());
-  *m.mutable_layout() = question.layout();
-  *m.mutable_workload() = question.workload();
-  *m.mutable_target() = question.target();
-  *m.mutable_software() = question.software();
-  m.set_quality("matched");
-  m.set_trust("tenant");
-  return m;
-}
-
-v1::Measurement Pair(const std::string& id, const std::string& knob, bool from, bool to, double change) {
-  v1::Measurement m = Report(id, "ab_relative_change", change);
-  m.set_varied_knob(knob);
-  m.mutable_from()->set_bool_value(from);
-  m.mutable_to()->set_bool_value(to);
-  m.set_error(0.01);
-  return m;
-}
+using testing::Pair;
+using testing::Report;
+using testing::ReportedQuestion;
+using testing::TestResolver;
 
 EvidenceSnapshot Snapshot(const std::vector<v1::Measurement>& messages, bool stale = false) {
   std::vector<EvidenceSnapshot::EntryPtr> entries;
@@ -93,7 +47,7 @@ EvidenceSnapshot Snapshot(const std::vector<v1::Measurement>& messages, bool sta
 
 v1::ResolveConfigResponse Resolve(const EvidenceSnapshot& evidence) {
   v1::ResolveConfigResponse response;
-  const absl::Status status = TestResolver().ResolveConfig(Question(), &response, evidence);
+  const absl::Status status = TestResolver().ResolveConfig(ReportedQuestion(), &response, evidence);
   EXPECT_TRUE(status.ok()) << status;
   return response;
 }
@@ -119,20 +73,9 @@ const v1::Finding* FindingOf(const v1::ResolveConfigResponse& response, const st
   return nullptr;
 }
 
-std::vector<std::string> WrongFields(const v1::Measurement& m, std::optional<int64_t> now = std::nullopt) {
-  const auto read = TestResolver().ReadMeasurement(m, now);
-  google::rpc::BadRequest bad;
-  std::vector<std::string> fields;
-  const auto payload = read.status().GetPayload(kBadRequestPayload);
-  if (payload.has_value() && bad.ParseFromString(std::string(*payload))) {
-    for (const auto& violation : bad.field_violations()) fields.push_back(violation.field());
-  }
-  return fields;
-}
-
 TEST(Evidence, AnEmptyStoreChangesNoByte) {
   v1::ResolveConfigResponse without;
-  ASSERT_TRUE(TestResolver().ResolveConfig(Question(), &without).ok());
+  ASSERT_TRUE(TestResolver().ResolveConfig(ReportedQuestion(), &without).ok());
   EXPECT_TRUE(CanonicalBytes(without) == CanonicalBytes(Resolve(Snapshot({}))));
   EXPECT_EQ(without.evidence_revision(), 1);
 }
@@ -187,7 +130,7 @@ TEST(Evidence, AReportedPeakMovesTheBandsAndIsNamed) {
 
 v1::ValidateConfigResponse Judged(const v1::ResolveConfigResponse& plan, const EvidenceSnapshot& evidence,
                                   double hbm_bytes = 0) {
-  v1::ValidateConfigRequest launch = testing::ScriptOf(Question(), plan);
+  v1::ValidateConfigRequest launch = testing::ScriptOf(ReportedQuestion(), plan);
   if (hbm_bytes > 0) launch.mutable_hardware()->mutable_fabric()->set_hbm_bytes(static_cast<int64_t>(hbm_bytes));
   v1::ValidateConfigResponse response;
   const absl::Status status = TestResolver().ValidateConfig(launch, &response, evidence);
@@ -240,7 +183,7 @@ TEST(Evidence, AMovedMemoryFindingSaysSo) {
 
 TEST(Evidence, AMeasuredPeakDecidesWhetherMemoryIsTheNextWall) {
   const auto asked = [](double gib) {
-    v1::ResolveConfigRequest question = Question();
+    v1::ResolveConfigRequest question = ReportedQuestion();
     question.mutable_profile()->set_memory_high_water_bytes(static_cast<int64_t>(gib * (1 << 30)));
     v1::ResolveConfigResponse response;
     EXPECT_TRUE(TestResolver().ResolveConfig(question, &response, Snapshot({})).ok());
@@ -262,7 +205,7 @@ TEST(Evidence, AMeasuredPeakDecidesWhetherMemoryIsTheNextWall) {
 
 TEST(Evidence, AStepThatNoGpuComputesIsLeftOut) {
   const auto asked = [](double us) {
-    v1::ResolveConfigRequest question = Question();
+    v1::ResolveConfigRequest question = ReportedQuestion();
     question.mutable_profile()->set_step_time_us(us);
     v1::ResolveConfigResponse response;
     EXPECT_TRUE(TestResolver().ResolveConfig(question, &response, Snapshot({})).ok());
@@ -281,7 +224,7 @@ TEST(Evidence, AStepThatNoGpuComputesIsLeftOut) {
 }
 
 TEST(Evidence, APeakAboveTheCardIsRefused) {
-  v1::ResolveConfigRequest question = Question();
+  v1::ResolveConfigRequest question = ReportedQuestion();
   question.mutable_profile()->set_memory_high_water_bytes(int64_t{500} << 30);
   v1::ResolveConfigResponse response;
   const absl::Status status = TestResolver().ResolveConfig(question, &response, Snapshot({}));
@@ -338,7 +281,7 @@ TEST(Evidence, APairOfAnotherLayoutGpuOrQualityIsNotThisOne) {
 }
 
 TEST(Evidence, APinnedKnobStands) {
-  v1::ResolveConfigRequest request = Question();
+  v1::ResolveConfigRequest request = ReportedQuestion();
   v1::KnobSetting* pin = request.add_pinned_knobs();
   pin->set_name("delay_wgrad_compute");
   pin->mutable_value()->set_bool_value(false);
@@ -350,76 +293,6 @@ TEST(Evidence, APinnedKnobStands) {
       EXPECT_FALSE(entry.value().bool_value());
     }
   }
-}
-
-TEST(ReadMeasurement, TakesAReportWithItsForecast) {
-  const auto read = TestResolver().ReadMeasurement(Report("job/4711:step", "step_time_us", 2e7), std::nullopt);
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_TRUE(read->run->has_forecast);
-  EXPECT_GT(read->run->forecast_high, read->run->forecast_low);
-  EXPECT_EQ(read->run->layout.ep, 16);
-}
-
-TEST(ReadMeasurement, StillReadsWhatWasStoredWithAValueThatNobodyReads) {
-  v1::Measurement m = Report("r", "step_time_us", 2e7);
-  m.mutable_to()->set_double_value(std::nan(""));
-  EXPECT_TRUE(TestResolver().ReadMeasurement(m, std::nullopt).ok());
-}
-
-TEST(ReadMeasurement, RefusesNonsenseWithTheFieldsNames) {
-  using Fields = std::vector<std::string>;
-  const auto with = [](auto change) {
-    v1::Measurement m = Report("r", "step_time_us", 2e7);
-    change(&m);
-    return WrongFields(m, int64_t{1'800'000'000} * 1'000'000);
-  };
-  EXPECT_EQ(with([](v1::Measurement*) {}), Fields());
-  EXPECT_EQ(with([](v1::Measurement* m) { m->set_id(""); }), Fields{"measurement.id"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->set_id(std::string(128, 'a')); }), Fields());
-  EXPECT_EQ(with([](v1::Measurement* m) { m->set_id(std::string(129, 'a')); }), Fields{"measurement.id"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->set_metric("step_time_ms"); }), Fields{"measurement.metric"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->set_quality("good"); }), Fields{"measurement.quality"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->set_model("qwen3-30b-a3c"); }), Fields{"measurement.model"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->set_gpu("h1000"); }), Fields{"measurement.gpu"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->set_gpu_count(0); }), Fields{"measurement.gpu_count"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->set_gpu_count(17); }), Fields{"measurement.layout"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->mutable_workload()->set_seq_length(0); }),
-            Fields{"measurement.workload.seq_length"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->add_knobs()->set_name("no_such_knob"); }),
-            Fields{"measurement.knobs[0].name"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->set_varied_knob("bf16"); }), Fields{"measurement.varied_knob"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->mutable_from()->set_double_value(std::nan("")); }),
-            Fields{"measurement.from"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->mutable_to()->set_double_value(std::nan("")); }),
-            Fields{"measurement.to"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->set_value(std::nan("")); }), Fields{"measurement.value"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->set_value(2e4); }).size(), 2u) << "milliseconds: above peak, and far off";
-  EXPECT_EQ(with([](v1::Measurement* m) { m->set_value(2e10); }), Fields{"measurement.value"}) << "nanoseconds";
-  EXPECT_EQ(with([](v1::Measurement* m) { m->set_error(-1); }), Fields{"measurement.error"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->mutable_measure_time()->set_seconds(1'800'000'200); }), Fields());
-  EXPECT_EQ(with([](v1::Measurement* m) { m->mutable_measure_time()->set_seconds(1'800'000'301); }),
-            Fields{"measurement.measure_time"});
-  EXPECT_EQ(with([](v1::Measurement* m) { m->mutable_measure_time()->set_seconds(1'000); }),
-            Fields{"measurement.measure_time"});
-  EXPECT_EQ(with([](v1::Measurement* m) {
-              m->set_id("a b");
-              m->set_cluster(std::string(129, 'c'));
-              m->set_model("nothing");
-            }).size(),
-            3u)
-      << "all at once";
-}
-
-TEST(ReadMeasurement, RefusesPeaksAndPairsThatMakeNoSense) {
-  EXPECT_EQ(WrongFields(Report("r", "memory_high_water_bytes", 1e11)).size(), 1u) << "more than an H100 has";
-  EXPECT_EQ(WrongFields(Report("r", "memory_high_water_bytes", 60)).size(), 1u) << "GiB are not bytes";
-  EXPECT_EQ(WrongFields(Pair("r", "delay_wgrad_compute", true, true, 0)), std::vector<std::string>{"measurement.to"});
-  EXPECT_EQ(WrongFields(Pair("r", "", true, false, 0)), std::vector<std::string>{"measurement.varied_knob"});
-  EXPECT_EQ(WrongFields(Pair("r", "delay_wgrad_compute", true, false, -1)),
-            std::vector<std::string>{"measurement.value"});
-  v1::Measurement unlike = Pair("r", "delay_wgrad_compute", true, false, 0);
-  unlike.mutable_to()->set_string_value("sometimes");
-  EXPECT_EQ(WrongFields(unlike), std::vector<std::string>{"measurement.to"});
 }
 
 }  // namespace
