@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/observe/compare_memory.h"
+#include "clients/cli/observe/figure_values.h"
 #include "clients/cli/observe/launch_config.h"
 #include "clients/cli/text.h"
 #include "resolver/plan/knob.h"
@@ -22,11 +24,8 @@ constexpr double kTera = 1e12;
 constexpr double kOtherWork = 0.30;     // FLOPs of a step that differ by more are another model, batch or length
 constexpr double kOtherFormula = 0.03;  // by more, and they are counted by another formula
 constexpr double kUneven = 0.20;        // the 90th percentile over the 10th
-constexpr double kGib = 1024.0 * 1024 * 1024;
-constexpr double kSmallMemory = 0.03;  // differences below are within what the allocator rounds
-constexpr double kMostUnknown = 0.05;  // of a snapshot's peak: with more of it causes would mislead
-constexpr double kSmallStep = 0.03;    // differences below are those of repeated runs
-constexpr double kMostOfIt = 0.6;      // of a difference: where it "is"
+constexpr double kSmallStep = 0.03;     // differences below are those of repeated runs
+constexpr double kMostOfIt = 0.6;       // of a difference: where it "is"
 constexpr size_t kMostMismatches = 12;
 
 // What makes a run the run that it is; all other knobs change how fast it is, and in how much memory.
@@ -100,10 +99,6 @@ void CompareWork(Observation* o) {
       {"PFLOP of a step", absl::StrFormat("%.3g", forecast / 1e15), absl::StrFormat("%.3g", run / 1e15), true});
 }
 
-std::optional<v1::Range> RangeOf(const v1::Range& range) {
-  return range.value() > 0 ? std::optional<v1::Range>(range) : std::nullopt;
-}
-
 // The band of a rate, from that of the time: it falls where the time grows.
 std::optional<v1::Range> RateOf(double rate, const v1::Range& time) {
   if (rate <= 0 || time.value() <= 0 || time.low() <= 0 || time.high() <= 0) return std::nullopt;
@@ -111,17 +106,6 @@ std::optional<v1::Range> RateOf(double rate, const v1::Range& time) {
   range.set_value(rate);
   range.set_low(rate * time.value() / time.high());
   range.set_high(rate * time.value() / time.low());
-  return range;
-}
-
-std::optional<double> Positive(double value) { return value > 0 ? std::optional<double>(value) : std::nullopt; }
-
-std::optional<v1::Range> Point(double value) {
-  if (value <= 0) return std::nullopt;
-  v1::Range range;
-  range.set_value(value);
-  range.set_low(value);
-  range.set_high(value);
   return range;
 }
 
@@ -142,126 +126,6 @@ void FillFromForecast(Observation* o) {
   if (o->seq_length <= 0 && batch > 0) {
     o->seq_length = std::llround(tokens * estimate.step_time_us().value() / 1e6 / static_cast<double>(batch));
   }
-}
-
-const v1::StageMemory* StageOf(const v1::Estimate& estimate, int64_t stage) {
-  for (const v1::StageMemory& row : estimate.stages()) {
-    if (row.stage() <= stage && stage <= std::max(row.stage(), row.last_stage_index())) return &row;
-  }
-  return nullptr;
-}
-
-const v1::StageMemory* Fullest(const v1::Estimate& estimate, const v1::Range& (v1::StageMemory::*size)() const) {
-  const v1::StageMemory* fullest = nullptr;
-  for (const v1::StageMemory& row : estimate.stages()) {
-    if (fullest == nullptr || (row.*size)().value() > (fullest->*size)().value()) fullest = &row;
-  }
-  return fullest;
-}
-
-// The stage of a rank: stages are the outermost dimension of Megatron's order. -1: not known.
-int64_t StageOfRank(const Observation& o, int64_t rank) {
-  const int64_t stages = ConfigSize(o.launch, "pipeline_model_parallel_size", 1);
-  if (rank < 0 || o.gpu_count <= 0 || stages <= 0 || rank >= o.gpu_count || o.gpu_count % stages != 0) return -1;
-  return rank / (o.gpu_count / stages);
-}
-
-double PartBytes(const v1::StageMemory& stage, std::initializer_list<absl::string_view> names) {
-  double bytes = 0;
-  for (const v1::MemoryPart& part : stage.parts()) {
-    if (std::find(names.begin(), names.end(), part.name()) != names.end())
-      bytes += static_cast<double>(part.part_bytes());
-  }
-  return bytes;
-}
-
-// The memory's difference in two: what stays (`allocated` between steps), and what comes and goes with a step.
-void ExplainMemory(const MemoryReport& report, const v1::StageMemory& stage, Observation* o) {
-  if (report.allocated <= 0 || report.max_allocated <= report.allocated) return;
-  const double difference = report.max_allocated - stage.allocated_bytes().value();
-  const double states = report.allocated - PartBytes(stage, {"parameters", "gradients", "optimizer_state"});
-  if (std::abs(difference) < kSmallMemory * stage.allocated_bytes().value()) return;
-  o->causes.push_back(
-      absl::StrFormat("memory: %+.1f GiB between steps (weights, gradients, optimizer state), %+.1f GiB in activations "
-                      "and buffers of the step",
-                      states / kGib, (difference - states) / kGib));
-}
-
-// What stays between steps: weights, gradients and optimizer state, each counted exactly.
-ComparedFigure StatesOf(const MemoryReport& report, const v1::StageMemory& stage, int index) {
-  ComparedFigure states = {"states_bytes", std::nullopt, Positive(report.allocated), index};
-  v1::Range range;
-  range.set_value(PartBytes(stage, {"parameters", "gradients", "optimizer_state"}));
-  range.set_low(range.value());
-  range.set_high(range.value());
-  if (range.value() > 0) states.forecast = range;
-  return states;
-}
-
-const MemoryReport* FullestRank(const RunLog& log) {
-  const MemoryReport* fullest = nullptr;
-  for (const auto& [rank, report] : log.ranks) {
-    if (fullest == nullptr || report.max_allocated > fullest->max_allocated) fullest = &report;
-  }
-  return fullest != nullptr && fullest->max_allocated > 0 ? fullest : nullptr;
-}
-
-// What the peak of a snapshot was for, where the stacks behind its blocks say so.
-void AddCauses(Observation* o) {
-  const MemorySnapshot& snapshot = o->snapshot;
-  if (snapshot.peak <= 0 || snapshot.of(MemoryCause::kUnknown) > kMostUnknown * snapshot.peak) return;
-  const v1::Estimate& estimate = o->launch.estimate();
-  const int index = static_cast<int>(StageOfRank(*o, snapshot.rank));
-  const v1::StageMemory* const own = index < 0 ? nullptr : StageOf(estimate, index);
-  const v1::StageMemory* const stage = own != nullptr ? own : Fullest(estimate, &v1::StageMemory::allocated_bytes);
-  const auto part = [stage](std::initializer_list<absl::string_view> names) {
-    return stage == nullptr ? 0 : PartBytes(*stage, names);
-  };
-  const double built = snapshot.of(MemoryCause::kParametersAndGradients);
-  const double optimizer = snapshot.of(MemoryCause::kOptimizerState);
-  const double forecast_built = part({"parameters", "gradients"}), forecast_optimizer = part({"optimizer_state"});
-  const double peak = stage == nullptr ? 0 : stage->allocated_bytes().value();
-  const auto add = [&](const char* name, double measured, double forecast) {
-    o->figures.push_back({name, Point(forecast), Positive(measured), index});
-  };
-  add("parameter_and_gradient_bytes", built, forecast_built);
-  add("optimizer_state_bytes", optimizer, forecast_optimizer);
-  add("step_bytes", snapshot.peak - built - optimizer, peak - forecast_built - forecast_optimizer);
-}
-
-void AddAllocated(Observation* o) {
-  const v1::Estimate& estimate = o->launch.estimate();
-  const MemoryReport* const report = FullestRank(o->log);
-  const v1::StageMemory* stage = Fullest(estimate, &v1::StageMemory::allocated_bytes);
-  ComparedFigure allocated = {"allocated_bytes", std::nullopt, std::nullopt, -1};
-  if (report != nullptr) {
-    o->peak_allocated = report->max_allocated;
-    allocated.measured = report->max_allocated;
-    // The optimizer's state is made at the end of the first iteration, so no peak before that has it.
-    allocated.at_least = report->iterations >= 0 && report->iterations <= 1;
-    const int64_t index = StageOfRank(*o, report->rank);
-    if (const v1::StageMemory* own = index < 0 ? nullptr : StageOf(estimate, index); own != nullptr) {
-      stage = own;
-      allocated.stage = static_cast<int>(index);
-    }
-  }
-  if (stage != nullptr) allocated.forecast = RangeOf(stage->allocated_bytes());
-  o->figures.push_back(allocated);
-  AddCauses(o);
-  if (report == nullptr || stage == nullptr || report->allocated <= 0) return;
-  o->figures.push_back(StatesOf(*report, *stage, allocated.stage));
-  if (!allocated.at_least && allocated.stage >= 0) ExplainMemory(*report, *stage, o);
-}
-
-void AddDevice(Observation* o) {
-  for (const auto& [rank, report] : o->log.ranks) o->peak_device = std::max(o->peak_device, report.device);
-  for (const auto& [index, gpu] : o->log.gpus) o->peak_device = std::max(o->peak_device, gpu.used);
-  ComparedFigure device = {"device_bytes", std::nullopt, Positive(o->peak_device), -1};
-  const v1::StageMemory* const most = Fullest(o->launch.estimate(), &v1::StageMemory::total_bytes);
-  if (most != nullptr) {
-    device.forecast = RangeOf(most->has_device_bytes() ? most->device_bytes() : most->total_bytes());
-  }
-  o->figures.push_back(std::move(device));
 }
 
 void ExplainSteps(Observation* o) {
@@ -287,8 +151,7 @@ void AddFigures(Observation* o) {
   };
   rate("flops_per_second_per_gpu", estimate.flops_per_second_per_gpu(), o->steps.tflops * kTera);
   rate("tokens_per_second_per_gpu", estimate.tokens_per_second_per_gpu(), TokensOf(*o));
-  AddAllocated(o);
-  AddDevice(o);
+  CompareMemory(o);
 }
 
 double WallRatio(const v1::Estimate& estimate, std::initializer_list<const char*> walls) {
