@@ -250,20 +250,40 @@ NextStep NothingAgainst(const WallShare& wall, const StepOutlook& outlook, bool 
   return next;
 }
 
+// Fit comes first; then the wall that whoever read the profile named; then those of the forecast.
+std::vector<WallShare> WallsToGoAt(const StepOutlook& outlook, Wall named, bool short_of_memory) {
+  if (short_of_memory) return {{"memory", 1}};
+  std::vector<WallShare> walls = outlook.walls;
+  if (named != Wall::kUnknown) {
+    std::erase_if(walls, [&](const WallShare& wall) { return wall.name != NameOf(named); });
+  }
+  return walls;
+}
+
+// The two runs that show whether the move is worth it.
+AbSuggestion PairOf(const Move& move, const PlanForecast& plan, bool short_of_memory) {
+  AbSuggestion ab;
+  ab.knob = move.changes.front().first;
+  ab.plan_value = plan.config.Get(ab.knob);
+  ab.other_value = move.changes.front().second;
+  ab.companions.assign(move.changes.begin() + 1, move.changes.end());
+  ab.reason = short_of_memory
+                  ? std::string(kLacksMemory)
+                  : absl::StrFormat("%s takes %.0f %% of the step", std::string(move.wall.name), 100 * move.wall.ratio);
+  ab.expected = move.effect.change;
+  ab.low = move.effect.low;
+  ab.high = move.effect.high;
+  return ab;
+}
+
 }  // namespace
 
 std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepModel& model, const PlanForecast& plan,
                                      const StepOutlook& outlook) {
   const StepModel::Room room = plan.room;
-  std::vector<WallShare> walls = outlook.walls;
   const Wall named = intent.profile.has_value() ? intent.profile->wall : Wall::kUnknown;
-  // Fit comes first; then the wall that whoever read the profile named; then those of the forecast.
   const bool short_of_memory = room == StepModel::Room::kShort || named == Wall::kMemory;
-  if (short_of_memory) {
-    walls = {{"memory", 1}};
-  } else if (named != Wall::kUnknown) {
-    std::erase_if(walls, [&](const WallShare& wall) { return wall.name != NameOf(named); });
-  }
+  const std::vector<WallShare> walls = WallsToGoAt(outlook, named, short_of_memory);
   const auto nothing = [&]() -> std::optional<NextStep> {
     const bool told = named != Wall::kUnknown;
     const auto wall = std::find_if(walls.begin(), walls.end(), [&](const WallShare& share) {
@@ -305,18 +325,7 @@ std::optional<NextStep> FindNextStep(const NormalizedIntent& intent, const StepM
     NextStep next;
     next.finding =
         short_of_memory ? DescribeRoom(intent, move, left) : Describe(outlook, model, plan, move, memory, left);
-    AbSuggestion ab;
-    ab.knob = move.changes.front().first;
-    ab.plan_value = plan.config.Get(ab.knob);
-    ab.other_value = move.changes.front().second;
-    ab.companions.assign(move.changes.begin() + 1, move.changes.end());
-    ab.reason = short_of_memory ? std::string(kLacksMemory)
-                                : absl::StrFormat("%s takes %.0f %% of the step", std::string(move.wall.name),
-                                                  100 * move.wall.ratio);
-    ab.expected = move.effect.change;
-    ab.low = move.effect.low;
-    ab.high = move.effect.high;
-    next.ab = std::move(ab);
+    next.ab = PairOf(move, plan, short_of_memory);
     return next;
   }
   return nothing();

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/engine/repeats.h"
+#include "resolver/judge/knowledge.h"
 #include "resolver/judge/launcher_words.h"
 #include "resolver/judge/loongforge_parts.h"
 #include "resolver/judge/missing_inputs.h"
@@ -16,6 +17,53 @@
 #include "resolver/pipeline/choose_profile.h"
 
 namespace flightplan {
+namespace {
+
+// Too much, but only with samples of full length, or on the GPUs that the script has by default: a run may have
+// others, so nothing says that it will not fit, and nothing that it will run. The rules have left such a fit alone.
+void LeaveFitOpen(const Knowledge& knowledge, const std::vector<Finding>& findings, WeighedConfig* weighed) {
+  const auto refuses = [](const Finding& finding) {
+    return finding.severity == Severity::kError && absl::StartsWith(finding.rule_id, "fit.");
+  };
+  if (weighed->standing.fit != FitVerdict::kDoesNotFit || !weighed->not_judged.empty()) return;
+  if (std::any_of(findings.begin(), findings.end(), refuses)) return;
+  weighed->standing.fit = FitVerdict::kUnknown;
+  if (weighed->estimate.has_value()) weighed->estimate->fit = FitVerdict::kUnknown;
+  weighed->not_judged = knowledge.size_assumed
+                            ? "memory: counted on the GPUs that stand in the script, which may not be all"
+                            : "memory: counted for samples of full length; shorter ones take less";
+}
+
+// Moves what was weighed into the answer; of a launch whose values stand elsewhere, what a GPU has alone.
+void TakeWeighed(const Knowledge& knowledge, WeighedConfig* weighed, JudgedConfig* judged) {
+  if (knowledge.elsewhere.empty() || knowledge.base_known) {
+    judged->estimate = std::move(weighed->estimate);
+    std::move(weighed->by_evidence.begin(), weighed->by_evidence.end(), std::back_inserter(judged->run.findings));
+    judged->memory = std::move(weighed->standing);
+    return;
+  }
+  judged->memory.usable_bytes = weighed->standing.usable_bytes;
+  judged->memory.reserved_bytes = weighed->standing.reserved_bytes;
+  if (weighed->estimate.has_value() || weighed->standing.at_least_bytes > 0) {
+    weighed->not_judged = absl::StrCat("memory: values stand ", knowledge.elsewhere);
+  }
+}
+
+// What was not judged, in the order in which it is told. `memory`: why its verdict is none; empty: it is one.
+std::vector<std::string> NotJudged(const JudgedConfig& judged, std::string memory) {
+  std::vector<std::string> left;
+  if (!judged.env.world_size.has_value()) {
+    left.emplace_back("process grids: neither hardware.gpu_count, world_size nor WORLD_SIZE is given");
+  }
+  if (judged.env.gpu_name.empty()) {
+    left.push_back(absl::StrCat("hardware gates: ", judged.gpu_fault.empty() ? "no GPU is given" : judged.gpu_fault));
+  }
+  if (!judged.set_aside.rules.empty()) left.push_back(Sentence(judged.set_aside, judged.reading.knowledge));
+  if (!memory.empty()) left.push_back(std::move(memory));
+  return left;
+}
+
+}  // namespace
 
 JudgedConfig Judge(ReadConfig read, View view) {
   JudgedConfig judged;
@@ -33,7 +81,6 @@ JudgedConfig Judge(ReadConfig read, View view) {
     weighed.not_judged = "memory: the GPU is not known";
   }
   judged.model = std::move(weighed.model);
-  std::vector<Finding> by_evidence = std::move(weighed.by_evidence);
   judged.outcome =
       OutcomeOf(judged.run.findings, weighed.estimate.has_value() ? &*weighed.estimate : nullptr, /*step_us=*/0);
   DropWhatIsNotKnown(&reading, &judged.run);
@@ -48,49 +95,16 @@ JudgedConfig Judge(ReadConfig read, View view) {
   KeepWhatIsShown(env, reading.knowledge, &reading.parsed.findings, &aside);
   KeepWhatIsShown(env, reading.knowledge, &judged.run.findings, &aside);
   judged.set_aside = std::move(aside);
-  const Knowledge& knowledge = reading.knowledge;
-  const FitVerdict fit = weighed.standing.fit;
-  // Too much, but only with samples of full length, or on the GPUs that the script has by default: a run may have
-  // others, so nothing says that it will not fit, and nothing that it will run.
-  const auto refuses = [](const Finding& finding) {
-    return finding.severity == Severity::kError && absl::StartsWith(finding.rule_id, "fit.");
-  };
-  const std::vector<Finding>& found = judged.run.findings;
-  if (fit == FitVerdict::kDoesNotFit && weighed.not_judged.empty() &&
-      std::none_of(found.begin(), found.end(), refuses)) {
-    weighed.standing.fit = FitVerdict::kUnknown;
-    if (weighed.estimate.has_value()) weighed.estimate->fit = FitVerdict::kUnknown;
-    weighed.not_judged = knowledge.size_assumed
-                             ? "memory: counted on the GPUs that stand in the script, which may not be all"
-                             : "memory: counted for samples of full length; shorter ones take less";
-  }
-  if (knowledge.elsewhere.empty() || knowledge.base_known) {
-    judged.estimate = std::move(weighed.estimate);
-    std::move(by_evidence.begin(), by_evidence.end(), std::back_inserter(judged.run.findings));
-    judged.memory = std::move(weighed.standing);
-  } else {
-    judged.memory.usable_bytes = weighed.standing.usable_bytes;
-    judged.memory.reserved_bytes = weighed.standing.reserved_bytes;
-    if (weighed.estimate.has_value() || weighed.standing.at_least_bytes > 0) {
-      weighed.not_judged = absl::StrCat("memory: values stand ", knowledge.elsewhere);
-    }
-  }
+  LeaveFitOpen(reading.knowledge, judged.run.findings, &weighed);
+  TakeWeighed(reading.knowledge, &weighed, &judged);
   judged.gpu = std::move(read.gpu);
   judged.gpu_fault = std::move(read.gpu_fault);
   judged.verdicts = VerdictsOf(judged.run.findings);
   for (const ParseFinding& parse : reading.parsed.findings) judged.verdicts.Add(parse.finding);
   DropRepeats(&judged.run.findings);
   SortForPeople(&judged.run.findings);
-
-  const auto leave = [&judged](std::string what) { judged.not_judged.push_back(std::move(what)); };
-  if (!env.world_size.has_value())
-    leave("process grids: neither hardware.gpu_count, world_size nor WORLD_SIZE is given");
-  if (env.gpu_name.empty()) {
-    leave(absl::StrCat("hardware gates: ", judged.gpu_fault.empty() ? "no GPU is given" : judged.gpu_fault));
-  }
-  if (!judged.set_aside.rules.empty()) leave(Sentence(judged.set_aside, reading.knowledge));
-  if (!weighed.not_judged.empty()) leave(std::move(weighed.not_judged));
-  for (std::string& what : reading.not_judged) leave(std::move(what));
+  judged.not_judged = NotJudged(judged, std::move(weighed.not_judged));
+  std::move(reading.not_judged.begin(), reading.not_judged.end(), std::back_inserter(judged.not_judged));
   reading.not_judged.clear();
   return judged;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -121,6 +122,37 @@ void ShowOutsideModel(const KnobSet& hidden, Knowledge* knowledge) {
 
 // The flags that name a model's file of a stack that has such files.
 bool NamesModelFile(absl::string_view flag) { return flag == kModelName || flag == "--config-file"; }
+
+// The function of a library's recipe was run: what it leaves alone outside the model is as the container's classes have
+// it, but for the folders that it names after where it runs. `any_words`: there are words that may say the rest.
+void ShowLibraryRecipe(bool any_words, Knowledge* knowledge) {
+  KnobSet folders;
+  folders.insert(Knob::save);
+  folders.insert(Knob::load);
+  ShowOutsideModel(folders, knowledge);
+  // What it leaves open is what such words say.
+  if (any_words) knowledge->shown.erase(Knob::pretrained_checkpoint);
+}
+
+// The first flag that says that values stand elsewhere, but for those that `is_own` knows.
+void ReadElsewhere(const Stack& stack, absl::Span<const Argument> args,
+                   absl::FunctionRef<bool(absl::string_view flag)> is_own, Knowledge* knowledge) {
+  if (!knowledge->elsewhere.empty()) return;
+  for (const Argument& arg : args) {
+    const absl::string_view flag = FlagOf(arg.text);
+    if (!IsFlag(arg.text) || !In(flag, kElsewhereFlags) || is_own(flag)) continue;
+    knowledge->elsewhere = absl::StrCat("where ", flag, " says");
+    knowledge->layout_elsewhere = !stack.model_files;  // its model files hold the architecture
+    return;
+  }
+}
+
+// A container's classes have the sizes of its recipe.
+bool SaysModelSize(const Stack& stack, absl::Span<const Argument> args) {
+  return stack.container || std::any_of(args.begin(), args.end(), [](const Argument& arg) {
+           return IsFlag(arg.text) && In(FlagOf(arg.text), kModelFlags);
+         });
+}
 
 // A model's file that was read of another day's checkout says an architecture. What no such file says is as the launch
 // has it, as long as the launch is all there.
@@ -242,31 +274,15 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
   const bool own_file = stack.model_files && parsed.own_model_file;
   knowledge.file_of_another_day = stack.model_files && !script.empty() && !own_file;
   const bool file_counts = script.empty() || !stack.model_files || own_file;
-  const bool any_words = stack.container && HoldsAnyWords(args);
   for (const ParsedKnob& knob : parsed.knobs) {
     if (file_counts || knob.origin == Origin::kCaller) knowledge.shown.insert(knob.knob);
     ShowPrecision(knob, &knowledge);
   }
   // A recipe's values, or a model's file, the caller's or as it was read.
   knowledge.base_known = !parsed.base.empty() || (stack.model_files && parsed.model_file_read);
-  if (IsLibraryRecipe(parsed.base)) {
-    // Its function was run: what it leaves alone outside the model is as the container's classes have it, but for the
-    // folders that it names after where it runs.
-    KnobSet folders;
-    folders.insert(Knob::save);
-    folders.insert(Knob::load);
-    ShowOutsideModel(folders, &knowledge);
-    // What it leaves open is what such words say.
-    if (any_words) knowledge.shown.erase(Knob::pretrained_checkpoint);
-  }
+  if (IsLibraryRecipe(parsed.base)) ShowLibraryRecipe(stack.container && HoldsAnyWords(args), &knowledge);
   knowledge.own_loss = stack.hf_models;  // its samples are as long as they are, up to what is counted
-  for (const Knob knob : parsed.unknown) {
-    if (IsCheckpointPath(knob)) {
-      knowledge.shown.insert(knob);
-    } else {
-      knowledge.hidden.insert(knob);
-    }
-  }
+  for (const Knob knob : parsed.unknown) (IsCheckpointPath(knob) ? knowledge.shown : knowledge.hidden).insert(knob);
   const bool own_program = stack.marks.entry && stack.marks.launch(absl::AsciiStrToLower(script), args);
   knowledge.own_parser = script.empty() || own_program || IsEntryScript(script);
   if (stack.container && !words.over_defaults) {
@@ -281,16 +297,12 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
   }
   const absl::string_view derivative = stack.command_line && !stack.fork ? DerivativeOf(args, stack.name) : "";
   const bool own = !derivative.empty() && (derivative == stack.name || IsForkOf(stack.name, derivative));
-  bool model = stack.container;
-  for (const Argument& arg : args) {
-    if (!IsFlag(arg.text)) continue;
-    const absl::string_view flag = FlagOf(arg.text);
-    model = model || In(flag, kModelFlags);
-    if (stack.container || !knowledge.elsewhere.empty() || !In(flag, kElsewhereFlags)) continue;
-    if (own && flag == kModelName) continue;  // a name for the weights that it hands to its engine
-    if (own_file && NamesModelFile(flag)) continue;
-    knowledge.elsewhere = absl::StrCat("where ", flag, " says");
-    knowledge.layout_elsewhere = !stack.model_files;  // its model files hold the architecture
+  if (!stack.container) {
+    // The one is then a name for the weights that it hands to its engine, the other was read.
+    ReadElsewhere(
+        stack, args,
+        [&](absl::string_view flag) { return (own && flag == kModelName) || (own_file && NamesModelFile(flag)); },
+        &knowledge);
   }
   const bool names_file = stack.model_files && !knowledge.elsewhere.empty();
   const bool any_flags = ReadUnknownWords(target, args, &knowledge);
@@ -306,7 +318,7 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
   const bool may_be_anothers = !script.empty() && stack.command_line && derivative.empty();
   if (may_be_anothers && StrangeFlags(args) >= kStrangeFlags) knowledge.own_parser = false;
   if (!knowledge.elsewhere.empty() || !stack.command_line) return knowledge;
-  if (script.empty() && !model) {
+  if (script.empty() && !SaysModelSize(stack, args)) {
     const bool of_model = stack.model_files && args.empty();
     knowledge.elsewhere = of_model ? "in the launch: this file says what the model is"
                                    : "in the rest of the launch: these words say no model's size";

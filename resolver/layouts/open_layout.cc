@@ -126,6 +126,34 @@ Patch OtherSizes(const NormalizedIntent& question, const ResolvedPlan& chosen, c
   return sizes;
 }
 
+// Says what the search looked at, what it chose, and what the others are: the next best, and one with more room where
+// the chosen one has little.
+void TellSearch(const NormalizedIntent& intent, const SearchStatistics& s, bool moe, const PlanAnswers& answers,
+                PlanAnswer* chosen) {
+  std::string seen =
+      absl::StrCat("the layout was left open: ", WithThousands(s.space), " candidates in ", WithThousands(s.layouts),
+                   " layouts searched, ", WithThousands(s.judged), " judged in full");
+  if (s.stopped) absl::StrAppend(&seen, "; the search ended at its limit of work, so a better one may exist");
+  std::string needs = absl::StrCat("chosen: ", LayoutText(chosen->sizes, moe));
+  if (answers.plans.size() > 1) {
+    const PlanAnswer& next = answers.plans[1];
+    absl::StrAppend(&needs, "; next: ", LayoutText(next.sizes, moe), ", ", Against(*chosen, next));
+  }
+  // The other choice, for those who would rather have room for the worst.
+  if (chosen->plan.estimate.fit == FitVerdict::kMarginal) {
+    const auto roomy = std::find_if(answers.plans.begin(), answers.plans.end(),
+                                    [](const PlanAnswer& plan) { return plan.plan.estimate.fit == FitVerdict::kFits; });
+    if (roomy != answers.plans.end()) {
+      chosen->plan.roomy = OtherSizes(intent, chosen->plan, roomy->plan);
+      chosen->plan.roomy_us = roomy->plan.step_us();
+      chosen->plan.roomy_text = absl::StrCat(LayoutText(roomy->sizes, moe), ", ", Against(*chosen, *roomy));
+    }
+  }
+  chosen->plan.run.findings.push_back(
+      PlanFinding("layout.searched", Severity::kInfo, std::move(seen), std::move(needs)));
+  chosen->plan.chosen = ChosenSizes(intent, chosen->plan);
+}
+
 }  // namespace
 
 absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const EvidenceSnapshot& evidence) {
@@ -171,32 +199,9 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
                                             : "first what the other errors here need: they may refuse every layout";
     return NoneFound(std::move(intent), evidence, std::move(seen), needs);
   }
-  const auto chosen = answers.plans.begin();
-  const bool moe = search.shape.is_moe();
-  std::string seen =
-      absl::StrCat("the layout was left open: ", WithThousands(s.space), " candidates in ", WithThousands(s.layouts),
-                   " layouts searched, ", WithThousands(s.judged), " judged in full");
-  if (s.stopped) absl::StrAppend(&seen, "; the search ended at its limit of work, so a better one may exist");
-  std::string needs = absl::StrCat("chosen: ", LayoutText(chosen->sizes, moe));
-  const auto name = [&](absl::string_view what, std::vector<PlanAnswer>::const_iterator other) {
-    if (other == answers.plans.end()) return;
-    absl::StrAppend(&needs, "; ", what, ": ", LayoutText(other->sizes, moe), ", ", Against(*chosen, *other));
-  };
-  name("next", chosen + 1);
-  // The other choice, for those who would rather have room for the worst.
-  if (chosen->plan.estimate.fit == FitVerdict::kMarginal) {
-    const auto roomy = std::find_if(chosen, answers.plans.end(),
-                                    [](const PlanAnswer& plan) { return plan.plan.estimate.fit == FitVerdict::kFits; });
-    if (roomy != answers.plans.end()) {
-      chosen->plan.roomy = OtherSizes(intent, chosen->plan, roomy->plan);
-      chosen->plan.roomy_us = roomy->plan.step_us();
-      chosen->plan.roomy_text = absl::StrCat(LayoutText(roomy->sizes, moe), ", ", Against(*chosen, *roomy));
-    }
-  }
-  chosen->plan.run.findings.push_back(
-      PlanFinding("layout.searched", Severity::kInfo, std::move(seen), std::move(needs)));
-  chosen->plan.chosen = ChosenSizes(intent, chosen->plan);
-  return std::move(chosen->plan);
+  PlanAnswer& chosen = answers.plans.front();
+  TellSearch(intent, s, search.shape.is_moe(), answers, &chosen);
+  return std::move(chosen.plan);
 }
 
 }  // namespace flightplan
