@@ -272,6 +272,36 @@ void TakeAllDescriptors() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// What whoever starts a server should know of it.
+void LogStart(const Settings& settings, const Catalog& catalog, Server* server) {
+  Log& log = server->log();
+  log.Write(LogLevel::kInfo, "serving",
+            {{"version", kVersion},
+             {"catalog_revision", catalog.revision()},
+             {"listen", Addresses(settings, server->ports())},
+             {"http_port", int64_t{server->http_port()}},
+             {"health_port", int64_t{server->health_port()}},
+             {"webhook_port", int64_t{server->webhook_port()}},
+             {"web_port", int64_t{server->web_port()}}});
+  if (const std::vector<std::string> open = OpenToStrangers(settings); !open.empty()) {
+    log.Write(
+        LogLevel::kWarning, "strangers meet gRPC without a front",
+        {{"listen", absl::StrJoin(open, ", ")},
+         {"not_bounded",
+          "connections; memory for endless CONTINUATION frames and CPU for padded integers in headers "
+          "(CVE-2023-33953); streams opened and reset (CVE-2023-44487)"},
+         {"instead", "front_listen with deploy/haproxy/front.cfg, or tls_client_ca_file; deploy/hardening.md, Front"}});
+  }
+  for (const std::string& text : UnknownVariableTexts()) {
+    log.Write(LogLevel::kWarning, "environment", {{"what", text}});
+  }
+}
+
+absl::string_view NameOfSignal(int signal) {
+  if (signal == SIGTERM) return "SIGTERM";
+  return signal == SIGINT ? "SIGINT" : "end of standard input";
+}
+
 }  // namespace
 
 int ServeMain(const std::vector<std::string>& args) {
@@ -314,36 +344,14 @@ int ServeMain(const std::vector<std::string>& args) {
   absl::StatusOr<std::unique_ptr<Server>> server =
       Server::Start(*settings, *catalog, std::make_unique<PipelineBackend>(*catalog, *profiles));
   if (!server.ok()) return Fail(server.status());
-  Log& log = (*server)->log();
-  log.Write(LogLevel::kInfo, "serving",
-            {{"version", kVersion},
-             {"catalog_revision", (*catalog)->revision()},
-             {"listen", Addresses(*settings, (*server)->ports())},
-             {"http_port", int64_t{(*server)->http_port()}},
-             {"health_port", int64_t{(*server)->health_port()}},
-             {"webhook_port", int64_t{(*server)->webhook_port()}},
-             {"web_port", int64_t{(*server)->web_port()}}});
-  if (const std::vector<std::string> open = OpenToStrangers(*settings); !open.empty()) {
-    log.Write(
-        LogLevel::kWarning, "strangers meet gRPC without a front",
-        {{"listen", absl::StrJoin(open, ", ")},
-         {"not_bounded",
-          "connections; memory for endless CONTINUATION frames and CPU for padded integers in headers "
-          "(CVE-2023-33953); streams opened and reset (CVE-2023-44487)"},
-         {"instead", "front_listen with deploy/haproxy/front.cfg, or tls_client_ca_file; deploy/hardening.md, Front"}});
-  }
-  for (const std::string& text : UnknownVariableTexts()) {
-    log.Write(LogLevel::kWarning, "environment", {{"what", text}});
-  }
+  LogStart(*settings, **catalog, server->get());
   int signal = signals.Wait(settings->stop_with_stdin);
   while (signal == SIGHUP) {
     Reload(*settings, sources, *profiles, catalog_of_profiles.get(), server->get());
     signal = signals.Wait(settings->stop_with_stdin);
   }
-  log.Write(LogLevel::kInfo, "draining",
-            {{"signal", signal == SIGTERM  ? "SIGTERM"
-                        : signal == SIGINT ? "SIGINT"
-                                           : "end of standard input"}});
+  Log& log = (*server)->log();
+  log.Write(LogLevel::kInfo, "draining", {{"signal", NameOfSignal(signal)}});
   (*server)->Drain();
   // The time in which load balancers learn of it; a second signal ends it.
   signals.WaitAtMost(settings->drain_delay);

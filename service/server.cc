@@ -154,6 +154,17 @@ WebEndpoint::Options WebOptions(const Settings& settings) {
   return options;
 }
 
+bool IsUnix(absl::string_view address) { return absl::StartsWith(address, "unix:"); }
+
+TlsFiles TlsOf(const Settings& settings) {
+  return {settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file};
+}
+
+// A unix socket is guarded by its file's mode.
+bool IsEncrypted(const Settings& settings, absl::string_view address) {
+  return TlsOf(settings).on() && !absl::StartsWith(address, "unix");
+}
+
 void Configure(const Settings& settings, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(static_cast<int>(settings.max_request_bytes));
   builder->SetMaxSendMessageSize(static_cast<int>(kMaxAnswerBytes));
@@ -206,6 +217,86 @@ struct Server::Parts {
       }
       ShowCertificates(settings, &metrics);
     });
+  }
+
+  // What calls need, before any comes.
+  absl::Status Open() {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(decisions, DecisionLog::Open(settings.decision_log, &metrics, &log));
+    if (decisions->enabled()) {
+      answers.RecordForReplay(settings.decision_log_text ? LoggedText::kAll : LoggedText::kNone);
+    }
+    edge = {&metrics, &log, decisions.get(), &gate, settings.max_deadline, access_policy.access(), evidence.registry()};
+    return access_policy.Load(ProcessSources());
+  }
+
+  // Starts gRPC. `ports`: of settings.listen, as gRPC got them.
+  absl::Status ServeGrpc(std::vector<int>* ports) {
+    std::vector<std::string> addresses = settings.listen, sockets;
+    if (!settings.front_listen.empty()) addresses.push_back(settings.front_listen);
+    std::copy_if(addresses.begin(), addresses.end(), std::back_inserter(sockets), IsUnix);
+    // Before gRPC takes a socket away from a server that listens on it.
+    FLIGHTPLAN_RETURN_IF_ERROR(CheckFree(sockets));
+    grpc::ServerBuilder builder;
+    Configure(settings, &builder);
+    ports->resize(settings.listen.size());
+    for (size_t i = 0; i < settings.listen.size(); ++i) {
+      const bool encrypted = IsEncrypted(settings, settings.listen[i]);
+      builder.AddListeningPort(settings.listen[i],
+                               encrypted ? TlsCredentials(TlsOf(settings)) : grpc::InsecureServerCredentials(),
+                               &(*ports)[i]);
+    }
+    if (!settings.front_listen.empty()) {
+      // These credentials tell its connections from others (service/call/access.cc).
+      builder.AddListeningPort(settings.front_listen, grpc::experimental::LocalServerCredentials(UDS));
+    }
+    services = MakeServices();
+    for (const auto& service : services) builder.RegisterService(service.get());
+    unknown_methods = std::make_unique<UnknownMethods>(&edge);
+    builder.RegisterCallbackGenericService(unknown_methods.get());
+    grpc_server = builder.BuildAndStart();
+    if (grpc_server != nullptr) return absl::OkStatus();
+    FLIGHTPLAN_RETURN_IF_ERROR(CheckFree(addresses));
+    return absl::UnavailableError(absl::StrCat("cannot listen on all of ", absl::StrJoin(addresses, ", ")));
+  }
+
+  // Starts what is served beside gRPC. `ports`: as ServeGrpc gives them.
+  absl::Status ServeHttp(const std::vector<int>& ports) {
+    if (!settings.http_listen.empty() || !settings.health_listen.empty()) {
+      std::vector<OwnAddress> own;
+      for (size_t i = 0; i < settings.listen.size(); ++i) {
+        own.push_back({settings.listen[i], ports[i], IsEncrypted(settings, settings.listen[i])});
+      }
+      if (!settings.front_listen.empty()) own.push_back({settings.front_listen, 0, /*encrypted=*/false});
+      self_check = std::make_unique<SelfCheck>(std::move(own));
+    }
+    // One that is stopping accepts nobody, and ends by itself.
+    const Health asked = {[this] { return !ready || !self_check->lost(); },
+                          [this] { return ready && self_check->answered(); }};
+    if (!settings.http_listen.empty()) {
+      const auto version = [this] { return VersionJson(catalog.Get()->revision()); };
+      FLIGHTPLAN_ASSIGN_OR_RETURN(http, ServeStatus(settings.http_listen, asked, version, &metrics));
+    }
+    if (!settings.health_listen.empty()) {
+      FLIGHTPLAN_ASSIGN_OR_RETURN(health, ServeHealth(settings.health_listen, asked, &metrics));
+    }
+    if (!settings.webhook_listen.empty()) {
+      FLIGHTPLAN_ASSIGN_OR_RETURN(webhook,
+                                  WebhookEndpoint::Start(
+                                      WebhookOptions(settings), [this] { return catalog.Get(); }, &answers, &edge));
+    }
+    if (!settings.web_listen.empty()) {
+      FLIGHTPLAN_ASSIGN_OR_RETURN(web, WebEndpoint::Start(WebOptions(settings), MakeServices(), &edge));
+    }
+    return absl::OkStatus();
+  }
+
+  // Tells gRPC's health service that all services answer, and from then on how the evidence's does.
+  void SayServing() {
+    grpc::HealthCheckServiceInterface* const service = grpc_server->GetHealthCheckService();
+    for (const char* name : kServices) service->SetServingStatus(name, true);
+    evidence.OnHealth(
+        [service](bool serving) { service->SetServingStatus(v1::EvidenceService::service_full_name(), serving); });
+    ready = true;
   }
 
   // One of each, for a server of its own.
@@ -265,83 +356,14 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Settings& settings,
   std::unique_ptr<Server> server(new Server());
   server->parts_ = std::make_unique<Parts>(settings, catalog, std::move(backend));
   Parts& parts = *server->parts_;
-  FLIGHTPLAN_ASSIGN_OR_RETURN(parts.decisions, DecisionLog::Open(settings.decision_log, &parts.metrics, &parts.log));
-  if (parts.decisions->enabled()) {
-    parts.answers.RecordForReplay(settings.decision_log_text ? LoggedText::kAll : LoggedText::kNone);
-  }
-  parts.edge = {&parts.metrics,           &parts.log,
-                parts.decisions.get(),    &parts.gate,
-                settings.max_deadline,    parts.access_policy.access(),
-                parts.evidence.registry()};
-  FLIGHTPLAN_RETURN_IF_ERROR(parts.access_policy.Load(ProcessSources()));
-  const TlsFiles tls = {settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file};
-  if (tls.on()) FLIGHTPLAN_RETURN_IF_ERROR(CheckTlsFiles(tls, absl::Now()));
-
+  FLIGHTPLAN_RETURN_IF_ERROR(parts.Open());
+  if (const TlsFiles tls = TlsOf(settings); tls.on()) FLIGHTPLAN_RETURN_IF_ERROR(CheckTlsFiles(tls, absl::Now()));
   grpc::EnableDefaultHealthCheckService(true);
   // Linked for reflection: a generic client can then call the health service as it calls the others.
   (void)grpc::health::v1::HealthCheckRequest::descriptor();
-  std::vector<std::string> addresses = settings.listen, sockets;
-  if (!settings.front_listen.empty()) addresses.push_back(settings.front_listen);
-  std::copy_if(addresses.begin(), addresses.end(), std::back_inserter(sockets),
-               [](const std::string& address) { return absl::StartsWith(address, "unix:"); });
-  // Before gRPC takes a socket away from a server that listens on it.
-  FLIGHTPLAN_RETURN_IF_ERROR(CheckFree(sockets));
-  grpc::ServerBuilder builder;
-  Configure(settings, &builder);
-  server->ports_.resize(settings.listen.size());
-  for (size_t i = 0; i < settings.listen.size(); ++i) {
-    // A unix socket is guarded by its file's mode.
-    const bool encrypted = tls.on() && !absl::StartsWith(settings.listen[i], "unix");
-    builder.AddListeningPort(settings.listen[i], encrypted ? TlsCredentials(tls) : grpc::InsecureServerCredentials(),
-                             &server->ports_[i]);
-  }
-  if (!settings.front_listen.empty()) {
-    // These credentials tell its connections from others (service/call/access.cc).
-    builder.AddListeningPort(settings.front_listen, grpc::experimental::LocalServerCredentials(UDS));
-  }
-  parts.services = parts.MakeServices();
-  for (const auto& service : parts.services) builder.RegisterService(service.get());
-  parts.unknown_methods = std::make_unique<UnknownMethods>(&parts.edge);
-  builder.RegisterCallbackGenericService(parts.unknown_methods.get());
-
-  parts.grpc_server = builder.BuildAndStart();
-  if (parts.grpc_server == nullptr) {
-    FLIGHTPLAN_RETURN_IF_ERROR(CheckFree(addresses));
-    return absl::UnavailableError(absl::StrCat("cannot listen on all of ", absl::StrJoin(addresses, ", ")));
-  }
-  if (!settings.http_listen.empty() || !settings.health_listen.empty()) {
-    std::vector<OwnAddress> own;
-    for (size_t i = 0; i < settings.listen.size(); ++i) {
-      own.push_back({settings.listen[i], server->ports_[i], tls.on() && !absl::StartsWith(settings.listen[i], "unix")});
-    }
-    if (!settings.front_listen.empty()) own.push_back({settings.front_listen, 0, /*encrypted=*/false});
-    parts.self_check = std::make_unique<SelfCheck>(std::move(own));
-  }
-  // One that is stopping accepts nobody, and ends by itself.
-  const Health health = {[&parts] { return !parts.ready || !parts.self_check->lost(); },
-                         [&parts] { return parts.ready && parts.self_check->answered(); }};
-  if (!settings.http_listen.empty()) {
-    const auto version = [&parts] { return VersionJson(parts.catalog.Get()->revision()); };
-    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.http, ServeStatus(settings.http_listen, health, version, &parts.metrics));
-  }
-  if (!settings.health_listen.empty()) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.health, ServeHealth(settings.health_listen, health, &parts.metrics));
-  }
-  if (!settings.webhook_listen.empty()) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.webhook, WebhookEndpoint::Start(
-                                                   WebhookOptions(settings), [&parts] { return parts.catalog.Get(); },
-                                                   &parts.answers, &parts.edge));
-  }
-  if (!settings.web_listen.empty()) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(parts.web, WebEndpoint::Start(WebOptions(settings), parts.MakeServices(), &parts.edge));
-  }
-  for (const char* name : kServices) {
-    parts.grpc_server->GetHealthCheckService()->SetServingStatus(name, true);
-  }
-  parts.evidence.OnHealth([health = parts.grpc_server->GetHealthCheckService()](bool serving) {
-    health->SetServingStatus(v1::EvidenceService::service_full_name(), serving);
-  });
-  parts.ready = true;
+  FLIGHTPLAN_RETURN_IF_ERROR(parts.ServeGrpc(&server->ports_));
+  FLIGHTPLAN_RETURN_IF_ERROR(parts.ServeHttp(server->ports_));
+  parts.SayServing();
   return server;
 }
 
