@@ -14,6 +14,14 @@ bool OneQueueArea(F f) {
   return parallel && ArchBelow(f, 10);
 }
 bool AnyFsdp(F f) { return f.on(K::use_torch_fsdp2) || f.on(K::use_megatron_fsdp); }
+bool EpOverlapBesideOneQueue(F f) {
+  return OneQueueArea(f) && !AnyFsdp(f) && f.on(K::overlap_moe_expert_parallel_comm);
+}
+// What the stack's own warning says to choose from.
+bool OneOfTheTwo(F f) {
+  const absl::string_view connections = f.var("CUDA_DEVICE_MAX_CONNECTIONS");
+  return connections == "1" || connections == "32";
+}
 
 void AddStreamGroups(Editor& e) {
   const Facts& f = e.facts();
@@ -41,9 +49,19 @@ const Rule kRules[] = {
      .source = "Megatron-LM:megatron/training/arguments.py:1466",
      .reads = {K::tensor_model_parallel_size, K::context_parallel_size, K::overlap_moe_expert_parallel_comm},
      .reads_env = {"CUDA_DEVICE_MAX_CONNECTIONS"},
-     .when = [](F f) { return OneQueueArea(f) && !AnyFsdp(f) && f.on(K::overlap_moe_expert_parallel_comm); },
+     .when = [](F f) { return EpOverlapBesideOneQueue(f) && !OneOfTheTwo(f); },
      .needs = "before Blackwell, EP overlap wants CUDA_DEVICE_MAX_CONNECTIONS above 1 while tensor or context "
               "parallelism wants 1: choose 32 or 1"},
+    {.id = "mlm.cdmc-ep-overlap-chosen",
+     .area = "env",
+     .kind = Kind::kInfo,
+     .at = {Phase::kCliValidate, 1466, 1},
+     .source = "Megatron-LM:megatron/training/arguments.py:1466",
+     .reads = {K::tensor_model_parallel_size, K::context_parallel_size, K::overlap_moe_expert_parallel_comm},
+     .reads_env = {"CUDA_DEVICE_MAX_CONNECTIONS"},
+     .when = [](F f) { return EpOverlapBesideOneQueue(f) && OneOfTheTwo(f); },
+     .needs = "nothing: the stack prints a warning whatever is chosen of the two; 32 serves EP overlap, 1 tensor or "
+              "context parallelism"},
     {.id = "mlm.cdmc-must-be-1",
      .area = "env",
      .at = {Phase::kCliValidate, 1477},
