@@ -68,6 +68,20 @@ TEST(ValidateConfig, ForecastsTheLaunchAsTheAnswerThatItIsOf) {
   }
 }
 
+TEST(ValidateConfig, SaysWhatPartOfACoefficientCounts) {
+  v1::ValidateConfigRequest request =
+      WordsOf("megatron-lm",
+              "--num-layers 8 --hidden-size 2048 --num-attention-heads 16 --seq-length 4096 "
+              "--max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 64 --bf16 --num-experts 8 "
+              "--expert-model-parallel-size 4 --tensor-model-parallel-size 2 --sequence-parallel "
+              "--calculate-per-token-loss --moe-router-load-balancing-type aux_loss --moe-aux-loss-coeff 1e-2");
+  request.mutable_target()->set_version("0.18");
+  const v1::ValidateConfigResponse judged = Validated(request);
+  const v1::Finding* const loss = FindFinding(judged.findings(), "field.per-token-aux-loss");
+  ASSERT_NE(loss, nullptr);
+  EXPECT_TRUE(absl::EndsWith(loss->seen(), ": 1/2 of the coefficient counts")) << loss->seen();
+}
+
 TEST(ValidateConfig, TimesTheSlowHostAndTheNetworkThatTheQuestionStates) {
   v1::ResolveConfigRequest question = DeepSeekOnH100();
   const v1::ResolveConfigResponse plan = Resolved(question);

@@ -126,7 +126,7 @@ const Rule kRules[] = {
          "before Megatron-Core 0.19 a loss per token divides the router's auxiliary losses once too often by the "
          "ranks that share a sequence, TP with sequence parallelism times CP: coefficients that much larger train as "
          "without them",
-     .detail = [](F f) { return absl::StrCat("a ", PartsOfSequence(f), "th of the coefficient counts"); }},
+     .detail = [](F f) { return absl::StrCat("1/", PartsOfSequence(f), " of the coefficient counts"); }},
     {.id = "field.fsdp-one-expert-rank",
      .area = "field-report",
      .kind = Kind::kWarning,
