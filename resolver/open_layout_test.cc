@@ -267,6 +267,11 @@ TEST(OpenLayout, SaysWhyItHasNoAnswer) {
     ASSERT_NE(open, nullptr);
     EXPECT_EQ(open->fixes_size(), 0);
     EXPECT_EQ(open->needs().find("give the open sizes"), std::string::npos) << open->needs();
+    // No size was given, and no sequence is short enough: the count from which the state fits.
+    const v1::Finding* const none = FindFinding(response.findings(), "layout.none-found");
+    EXPECT_TRUE(absl::StrContains(none->needs(), "state fit from about ")) << none->needs();
+    EXPECT_FALSE(absl::StrContains(none->needs(), "given sizes")) << none->needs();
+    EXPECT_FALSE(absl::StrContains(none->needs(), "sequence")) << none->needs();
   }
 }
 

@@ -329,8 +329,8 @@ constexpr Record kRecords[] = {
      "a search needs a GPU whose peak rates are published, or given in an overlay of the catalogue",
      "Flightplan's search"},
     {"plan.nothing-fits", "plan", "error", "plan", Verdict::kWillRun, "",
-     "of the legal layouts at least one must fit and be accepted: more GPUs, a larger memory, a shorter sequence, or "
-     "fewer given sizes",
+     "of the legal layouts at least one must fit and be accepted: more GPUs, GPUs with more memory, a shorter "
+     "sequence, or fewer given sizes",
      "Flightplan's search"},
     {"plan.outside-evidence", "plan", "info", "plan", Verdict::kAdvice, "",
      "a layout that next to nobody published is ranked as if its step were longer, by what the forecast is off by "

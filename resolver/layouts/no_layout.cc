@@ -1,5 +1,7 @@
 #include "resolver/layouts/no_layout.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <set>
@@ -11,6 +13,9 @@
 #include "absl/strings/str_join.h"
 #include "resolver/base/integers.h"
 #include "resolver/base/thousands.h"
+#include "resolver/base/work.h"
+#include "resolver/planner/bounds.h"
+#include "resolver/planner/pipelines.h"
 
 namespace flightplan {
 namespace {
@@ -103,6 +108,47 @@ Faults EachAtFault(const LayoutSearch& search) {
   return given;
 }
 
+// What parameters, gradients and optimizer state take of a GPU at the least, of all layouts; 0: there is none. How many
+// sequences a microbatch has, and how many chunks a rank, is next to nothing to them.
+double LeastStaticBytes(const LayoutSearch& search) {
+  LayoutQuestion layouts = search.question.layout;
+  layouts.allowed = nullptr;
+  if (layouts.wish.vpp == 0) layouts.wish.vpp = 1;
+  if (layouts.wish.micro_batch_size == 0) layouts.wish.micro_batch_size = 1;
+  const Bounds bounds(search.question);
+  Pipelines pipelines(search.question);
+  StagesAtHand stages(search.question);
+  double least = 0;
+  VisitLayouts(
+      search.shape, layouts, [](const LayoutSizes&) {},
+      [&](const LayoutSizes& sizes) {
+        const std::vector<Split>& splits = pipelines.Of(sizes.pp, sizes.vpp).splits;
+        for (size_t i = 0; i < splits.size(); ++i) {
+          const double bytes = bounds.StaticBytes(sizes, *stages.Of(sizes, splits[i], i));
+          if (least == 0 || bytes < least) least = bytes;
+        }
+        return true;
+      });
+  return least;
+}
+
+// On how many GPUs those fit, doubled until they do. The question's own count: they are not what lacks; 0: not known.
+int64_t GpusForState(const NormalizedIntent& question) {
+  constexpr int kMostDoublings = 10;
+  int64_t gpus = question.gpu_count;
+  for (int i = 0; i <= kMostDoublings; ++i, gpus *= 2) {
+    NormalizedIntent intent = question;
+    intent.gpu_count = gpus;
+    intent.env.world_size = gpus;
+    LayoutSearch search;
+    if (!PrepareSearch(std::move(intent), &search).ok() || search.question.memory.capacity <= 0) return 0;
+    const double least = LeastStaticBytes(search);
+    if (Work::Spent()) return 0;
+    if (least > 0 && least <= search.question.memory.capacity) return gpus;
+  }
+  return 0;
+}
+
 std::string GivenSizes(const LayoutSizes& wish) {
   std::string text;
   const auto add = [&](const char* name, int64_t size) {
@@ -114,6 +160,24 @@ std::string GivenSizes(const LayoutSizes& wish) {
 }
 
 }  // namespace
+
+std::string WhatWouldFit(const LayoutSearch& search) {
+  const int64_t gpus = GpusForState(search.intent);
+  const bool state_fits = gpus == search.intent.gpu_count;
+  std::string text = "more GPUs";
+  if (gpus > search.intent.gpu_count) {
+    absl::StrAppend(&text, " (parameters, gradients and optimizer state fit from about ", WithThousands(gpus),
+                    " of this kind on)");
+  }
+  std::vector<absl::string_view> others = {"GPUs with more memory"};
+  if (state_fits) others.emplace_back("a shorter sequence");
+  const bool given = std::any_of(std::begin(kGivenSizes), std::end(kGivenSizes),
+                                 [&](const GivenSize& size) { return size.read(search.given) > 0; });
+  if (given) others.emplace_back("fewer given sizes");
+  for (const absl::string_view& other : others)
+    absl::StrAppend(&text, &other == &others.back() ? ", or " : ", ", other);
+  return text;
+}
 
 NoLayout WhyNoLayout(const LayoutSearch& search) {
   const LayoutQuestion& asked = search.question.layout;

@@ -1,4 +1,4 @@
-// Why a search looked at no layout: which of the question's numbers nothing divides.
+// Why a search has no plan: which of the question's numbers nothing divides, or what would fit.
 #pragma once
 
 #include <string>
@@ -11,5 +11,8 @@ struct NoLayout {
   std::string seen, needs;
 };
 NoLayout WhyNoLayout(const LayoutSearch& search);
+
+// What would fit where no legal layout does.
+std::string WhatWouldFit(const LayoutSearch& search);
 
 }  // namespace flightplan

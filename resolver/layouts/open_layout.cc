@@ -104,7 +104,9 @@ Patch ChosenSizes(const NormalizedIntent& question, const ResolvedPlan& plan) {
   for (const SizeWish& size : kSizeWishes) {
     const std::optional<int64_t>& chosen = plan.intent.layout.*size.wish;
     if (!(question.layout.*size.wish).has_value() && !PinOf(question, size.knob).has_value() && chosen.has_value()) {
-      sizes.push_back({size.knob, "", Value(*chosen)});
+      // Without interleaving: a stack that is told 1 interleaves all the same, or refuses it.
+      const bool none = size.knob == Knob::virtual_pipeline_model_parallel_size && *chosen <= 1;
+      sizes.push_back({size.knob, "", none ? Value() : Value(*chosen)});
     }
   }
   const std::optional<std::string>& split = plan.intent.layout.pipeline_model_parallel_layout;
@@ -193,10 +195,10 @@ absl::StatusOr<ResolvedPlan> ResolveOpenLayout(NormalizedIntent intent, const Ev
       return NoneFound(std::move(intent), evidence, std::move(why.seen), why.needs);
     }
     std::string seen = absl::StrCat(WithThousands(s.layouts), " legal layouts searched, none fits and is accepted");
-    const absl::string_view needs =
-        s.stopped                           ? "some sizes of the layout: what is left open is then searched to its end"
-        : ErrorsBesideMemory(plain).empty() ? "more GPUs, a shorter sequence, or fewer given sizes"
-                                            : "first what the other errors here need: they may refuse every layout";
+    const std::string needs = s.stopped ? "some sizes of the layout: what is left open is then searched to its end"
+                              : ErrorsBesideMemory(plain).empty()
+                                  ? WhatWouldFit(search)
+                                  : "first what the other errors here need: they may refuse every layout";
     return NoneFound(std::move(intent), evidence, std::move(seen), needs);
   }
   PlanAnswer& chosen = answers.plans.front();

@@ -148,16 +148,16 @@ absl::StatusOr<PlanList> Planner::TakeList() {
           "more time, or some sizes of the layout; better plans may exist");
   }
   if (!list_.plans.empty() || total.stopped) return std::move(list_);
+  LayoutSearch search;
+  FLIGHTPLAN_RETURN_IF_ERROR(PrepareSearch(intent_, &search));
   if (total.layouts == 0) {
-    LayoutSearch search;
-    FLIGHTPLAN_RETURN_IF_ERROR(PrepareSearch(intent_, &search));
     NoLayout why = WhyNoLayout(search);
     Found("plan.no-legal-layout", Severity::kError, std::move(why.seen), std::move(why.needs));
   } else {
     Found("plan.nothing-fits", Severity::kError,
           absl::StrCat(WithThousands(total.layouts), " legal layouts on ", WithThousands(intent_.gpu_count),
                        " GPUs, none of which fits and is accepted"),
-          refusal_.empty() ? "more GPUs, a larger memory, a shorter sequence, or fewer given sizes"
+          refusal_.empty() ? WhatWouldFit(search)
                            : "first what the next errors need, of the fastest that fits: they may refuse every layout");
     // Their fixes were tried with one layout, not with a search.
     for (Finding& error : refusal_) error.fixes.clear();
