@@ -60,6 +60,12 @@ TEST(PlanPage, ThePlanOfLeastMemoryIsTheOneOfItsFlags) {
   EXPECT_TRUE(absl::StrContains(launch, absl::StrCat(gib[1].str(), " GiB of 80"))) << gib[1] << launch;
 }
 
+// Steps count only among rows that the objective leaves equal.
+TEST(PlanPage, TheNoteOnRankedStepsSaysAmongWhichRows) {
+  EXPECT_TRUE(absl::StrContains(Page({"plan"}, {"--rank-by", "memory", "--top", "1"}),
+                                "so among plans of as many GiB the order counts"));
+}
+
 TEST(PlanPage, TheSameGpusAreNotSaidAgain) {
   const std::string page = Page({"plan"}, {"--top", "1", "--tp", "2", "--pp", "1", "--cp", "1"});
   EXPECT_FALSE(absl::StrContains(page, "GPUs")) << page;

@@ -210,6 +210,15 @@ std::string ExecutionFlags(const v1::ResolveConfigResponse& plan) {
   return fix.knobs().empty() ? "" : absl::StrCat(" ", FixText(fix, FlagSpelling(plan.config())));
 }
 
+// What "ranked +N %" does to the order.
+std::string CautionNote(v1::PlanObjective objective) {
+  const absl::string_view among = objective == v1::PLAN_OBJECTIVE_MEMORY_HEADROOM ? "among plans of as many GiB "
+                                  : objective == v1::PLAN_OBJECTIVE_GPU_COUNT     ? "among plans of as many GPUs "
+                                                                                  : "";
+  return absl::StrCat("ranked +N %: next to nobody published a layout like it, or it fills the memory, so ", among,
+                      "the order counts its step as that much longer");
+}
+
 void PrintPage(const v1::PlanLayoutsRequest& request, const v1::PlanResult& result, Context& context) {
   const Terminal& terminal = context.terminal;
   const v1::ResolveConfigRequest& base = request.base();
@@ -226,11 +235,7 @@ void PrintPage(const v1::PlanLayoutsRequest& request, const v1::PlanResult& resu
   if (result.plans_size() == 0) return;
   if (std::any_of(result.plans().begin(), result.plans().end(),
                   [](const v1::ResolveConfigResponse& plan) { return !CautionText(plan).empty(); })) {
-    absl::StrAppend(&context.out,
-                    terminal.Paint("ranked +N %: next to nobody published a layout like it, or it fills the memory, so "
-                                   "the order counts its step as that much longer",
-                                   Style::kDim),
-                    "\n");
+    absl::StrAppend(&context.out, terminal.Paint(CautionNote(request.objective()), Style::kDim), "\n");
   }
   const v1::Layout& best = result.plans(0).layout().sizes();
   absl::StrAppend(&context.out, "the first as a launch: flightplan resolve with the same flags and ");
