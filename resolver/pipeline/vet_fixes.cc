@@ -6,9 +6,9 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "resolver/base/bytes.h"
 #include "resolver/estimate/effect.h"
 #include "resolver/pipeline/memory_fixes.h"
@@ -21,15 +21,6 @@ using K = Knob;
 constexpr size_t kMostOffered = 2;  // of a memory error's fixes; of a warning's the best
 constexpr size_t kMostAsked = 6;    // of each kind, best forecast first
 constexpr double kDear = 0.1;       // of the step: a memory fix that costs more is worth a look at two together
-
-bool Holds(const std::vector<absl::string_view>& ids, absl::string_view id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
-
-// Of the GPU; what mends the host's is no way to make room there.
-bool IsMemory(absl::string_view rule_id) {
-  return absl::StartsWith(rule_id, "fit.") && !absl::StartsWith(rule_id, "fit.host-");
-}
 
 struct Ranked {
   Patch patch;
@@ -324,31 +315,6 @@ void ShareFixes(const FixOutcome& now, std::vector<MendedError>* errors) {
 }
 
 }  // namespace
-
-FixOutcome OutcomeOf(const std::vector<Finding>& findings, const EstimatedPlan* estimate, double step_us) {
-  FixOutcome outcome;
-  for (const Finding& finding : findings) {
-    outcome.found.push_back(finding.rule_id);
-    if (finding.severity == Severity::kError) outcome.errors.push_back(finding.rule_id);
-  }
-  if (estimate != nullptr && !estimate->stages.empty()) {
-    outcome.fit = estimate->fit;
-    outcome.memory_bytes = estimate->stages[estimate->fullest].total.value;
-  }
-  outcome.step_us = step_us;
-  return outcome;
-}
-
-bool IsBetter(const FixOutcome& before, const FixOutcome& after, absl::string_view rule_id) {
-  if (Holds(after.found, rule_id)) return false;
-  const auto known = [&](absl::string_view id) { return Holds(before.errors, id); };
-  if (!std::all_of(after.errors.begin(), after.errors.end(), known)) return false;
-  return before.fit == FitVerdict::kUnknown || (after.fit != FitVerdict::kUnknown && after.fit <= before.fit);
-}
-
-bool SaysStep(const FixOutcome& outcome) {
-  return outcome.errors.empty() || std::any_of(outcome.found.begin(), outcome.found.end(), IsMemory);
-}
 
 std::optional<MemoryFix> VetFixes(const FixTrial& trial, std::vector<Finding>* findings) {
   const std::optional<Value> legal_modules = LegalModules(*findings);  // before the loop takes fixes away

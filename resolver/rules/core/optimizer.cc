@@ -20,6 +20,16 @@ std::vector<Patch> WithDistributed(F f) {
   return {{Assign(K::use_distributed_optimizer, true), Assign(K::optimizer_use_distributed_optimizer, true)}};
 }
 
+// As Bridge's recipe has it (training/mixed_precision.py). Before core 0.18 it is NaN where gradients and parameters do
+// not travel beside the compute (field.mxfp8-gather-without-overlap).
+std::vector<Patch> InGradientBuffer(F f) {
+  Patch patch = {Assign(K::fp8_param_gather, true), Assign(K::optimizer_reuse_grad_buf_for_mxfp8_param_ag, true)};
+  for (const K overlap : {K::overlap_grad_reduce, K::overlap_param_gather}) {
+    if (f.core(0, 17) && !f.on(overlap)) patch.push_back(Assign(overlap, true));
+  }
+  return {patch};
+}
+
 const Rule kRules[] = {
     {.id = "opt.mxfp8-memory-hint",
      .cli_id = "opt.mxfp8-memory",
@@ -33,8 +43,7 @@ const Rule kRules[] = {
            return f.is(K::optimizer_fp8_recipe, "mxfp8") && !f.on(K::optimizer_reuse_grad_buf_for_mxfp8_param_ag);
          },
      .needs = "MXFP8 keeps a second copy of the parameters unless the gradient buffer is reused for the all-gather",
-     // As Bridge's recipe has it (training/mixed_precision.py).
-     .fixes = {{{K::fp8_param_gather, true}, {K::optimizer_reuse_grad_buf_for_mxfp8_param_ag, true}}}},
+     .fix = InGradientBuffer},
     {.id = "opt.reuse-grad-buf-vs-step-overlap",
      .cli_id = "opt.opgos-vs-mxfp8-reuse",
      .area = "dp-overlap",

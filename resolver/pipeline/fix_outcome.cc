@@ -1,0 +1,56 @@
+#include "resolver/pipeline/fix_outcome.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/match.h"
+
+namespace flightplan {
+namespace {
+
+// Warnings of training that goes on, to NaN or on wrong numbers: no fix of another finding may bring one.
+constexpr absl::string_view kSpoils[] = {
+    "field.expert-grads-without-ep",      "field.forced-balance-on-data",   "field.fsdp-one-expert-rank",
+    "field.graphed-attention-ep-overlap", "field.mxfp8-gather-before-save", "field.mxfp8-gather-with-optimizer-step",
+    "field.mxfp8-gather-without-overlap", "field.optimizer-instances-race", "field.per-token-aux-loss"};
+bool Spoils(absl::string_view rule_id) {
+  return std::find(std::begin(kSpoils), std::end(kSpoils), rule_id) != std::end(kSpoils);
+}
+
+bool Holds(const std::vector<absl::string_view>& ids, absl::string_view id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+}  // namespace
+
+bool IsMemory(absl::string_view rule_id) {
+  return absl::StartsWith(rule_id, "fit.") && !absl::StartsWith(rule_id, "fit.host-");
+}
+
+FixOutcome OutcomeOf(const std::vector<Finding>& findings, const EstimatedPlan* estimate, double step_us) {
+  FixOutcome outcome;
+  for (const Finding& finding : findings) {
+    outcome.found.push_back(finding.rule_id);
+    if (finding.severity == Severity::kError) outcome.errors.push_back(finding.rule_id);
+    if (finding.severity == Severity::kError || Spoils(finding.rule_id)) outcome.grave.push_back(finding.rule_id);
+  }
+  if (estimate != nullptr && !estimate->stages.empty()) {
+    outcome.fit = estimate->fit;
+    outcome.memory_bytes = estimate->stages[estimate->fullest].total.value;
+  }
+  outcome.step_us = step_us;
+  return outcome;
+}
+
+bool IsBetter(const FixOutcome& before, const FixOutcome& after, absl::string_view rule_id) {
+  if (Holds(after.found, rule_id)) return false;
+  const auto known = [&](absl::string_view id) { return Holds(before.grave, id); };
+  if (!std::all_of(after.grave.begin(), after.grave.end(), known)) return false;
+  return before.fit == FitVerdict::kUnknown || (after.fit != FitVerdict::kUnknown && after.fit <= before.fit);
+}
+
+bool SaysStep(const FixOutcome& outcome) {
+  return outcome.errors.empty() || std::any_of(outcome.found.begin(), outcome.found.end(), IsMemory);
+}
+
+}  // namespace flightplan

@@ -1,0 +1,80 @@
+// What the trial of a fix lets through, and in which order.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/pipeline/vet_fixes.h"
+#include "resolver/plan/config.h"
+#include "resolver/plan/finding.h"
+#include "tests/support/answers.h"
+#include "tests/support/requests.h"
+
+namespace flightplan {
+namespace {
+
+using testing::Apply;
+using testing::DeepSeekOnH100;
+using testing::FindFinding;
+using testing::Pin;
+using testing::Resolved;
+using testing::SetSizes;
+using testing::Training;
+using testing::Validated;
+using testing::WordsOf;
+using K = Knob;
+
+constexpr absl::string_view kAsked = "asked.for";
+
+// What is left of the fixes where each of them holds.
+std::vector<Patch> Kept(const Config& config, std::vector<Patch> fixes) {
+  FixTrial trial;
+  trial.config = &config;
+  trial.ask = [](const Patch&) { return std::optional(FixOutcome()); };
+  std::vector<Finding> findings(1);
+  findings[0].rule_id = kAsked;
+  findings[0].fixes = std::move(fixes);
+  trial.now = OutcomeOf(findings, nullptr, 0);
+  VetFixes(trial, &findings);
+  return findings[0].fixes;
+}
+
+TEST(VettedFixes, BringNoWarningOfNaN) {
+  const std::vector<Finding> before(1);
+  std::vector<Finding> after(1);
+  after[0].severity = Severity::kWarning;
+  const auto better = [&](absl::string_view brought) {
+    after[0].rule_id = brought;
+    return IsBetter(OutcomeOf(before, nullptr, 0), OutcomeOf(after, nullptr, 0), kAsked);
+  };
+  EXPECT_TRUE(better("field.tp-overlap-with-flex"));
+  EXPECT_FALSE(better("field.mxfp8-gather-without-overlap"));
+}
+
+// Before core 0.18 they are NaN without the overlaps, which a bring-up leaves out.
+TEST(VettedFixes, Mxfp8ParametersInTheGradientBufferComeWithTheOverlaps) {
+  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "b200", 16, 4096, 512);
+  request.mutable_workload()->set_precision("mxfp8");
+  request.set_stage(v1::STAGE_BRING_UP);
+  request.mutable_target()->set_version("0.17");
+  SetSizes({.tp = 1, .pp = 1, .ep = 8}, &request);
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  const v1::Finding* const copies = FindFinding(answer.findings(), "opt.mxfp8-memory");
+  ASSERT_NE(copies, nullptr);
+  for (const v1::Fix& fix : copies->fixes()) {
+    v1::ResolveConfigRequest fixed = request;
+    Apply(fix, &fixed);
+    EXPECT_EQ(FindFinding(Resolved(fixed).findings(), "field.mxfp8-gather-without-overlap"), nullptr)
+        << fix.ShortDebugString();
+  }
+  ASSERT_EQ(copies->fixes_size(), 1);
+  EXPECT_TRUE(absl::StrContains(copies->fixes(0).ShortDebugString(), "overlap_param_gather"));
+}
+
+}  // namespace
+}  // namespace flightplan
