@@ -44,6 +44,15 @@ std::vector<Patch> Kept(const Config& config, std::vector<Patch> fixes) {
   return findings[0].fixes;
 }
 
+TEST(VettedFixes, ChangeADecisionBeforeTheCallersWord) {
+  Config config;
+  config.Set(K::offload_modules, Value("moe_act"), Origin::kCaller);
+  config.Set(K::recompute_modules, Value("moe"), Origin::kDecided);
+  const Patch callers = {{K::offload_modules, "", Value()}};
+  const Patch ours = {{K::recompute_modules, "", Value("layernorm")}};
+  EXPECT_EQ(Kept(config, {callers, ours}), (std::vector<Patch>{ours, callers}));
+}
+
 TEST(VettedFixes, BringNoWarningOfNaN) {
   const std::vector<Finding> before(1);
   std::vector<Finding> after(1);
@@ -74,6 +83,20 @@ TEST(VettedFixes, Mxfp8ParametersInTheGradientBufferComeWithTheOverlaps) {
   }
   ASSERT_EQ(copies->fixes_size(), 1);
   EXPECT_TRUE(absl::StrContains(copies->fixes(0).ShortDebugString(), "overlap_param_gather"));
+}
+
+// What is given is moved to the host; of what holds it nothing is computed again as a whole.
+TEST(VettedFixes, NoDecisionStandsAgainstWhatTheCallerMovesToTheHost) {
+  v1::ResolveConfigRequest request = Training("qwen3-235b-a22b", "gb200-nvl72", 64, 4096, 512);
+  SetSizes({.tp = 1, .pp = 8, .vpp = 3, .ep = 8}, &request);
+  (*request.mutable_env())["NVTE_CPU_OFFLOAD_V1"] = "1";
+  Pin("fine_grained_activation_offloading", true, &request);
+  v1::KnobSetting* const offload = request.add_pinned_knobs();
+  offload->set_name("offload_modules");
+  offload->mutable_value()->mutable_list_value()->add_values()->set_string_value("moe_act");
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  EXPECT_TRUE(answer.will_run());
+  EXPECT_EQ(FindFinding(answer.findings(), "act-offload.inside-moe-recompute"), nullptr);
 }
 
 }  // namespace

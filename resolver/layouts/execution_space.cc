@@ -223,9 +223,13 @@ void AddWithinOverlap(const Asked& q, unsigned never, std::vector<Recompute>* se
 
 std::vector<Recompute> RecomputesOf(const Asked& q) {
   std::vector<Recompute> sets = RecomputeSets(q.shape);
+  const unsigned moved = decide::MovedToHost(q.config);
   const unsigned never = decide::NeverRecomputedInFp8(q.config, q.intent.env) |
-                         (q.takes.layernorm_recompute ? 0U : unsigned{kDropLayernorm});
-  std::erase_if(sets, [never](const Recompute& set) { return (set.modules & never) != 0; });
+                         (q.takes.layernorm_recompute ? 0U : unsigned{kDropLayernorm}) |
+                         decide::NeverRecomputedBesideMoved(moved);
+  std::erase_if(sets, [never, moved](const Recompute& set) {
+    return (set.modules & never) != 0 || (moved != 0 && set.mode == RecomputeMode::kFullUniform);
+  });
   if (q.Pinned(K::recompute_granularity)) {
     // Who says "selective" alone leaves open what is computed again.
     const bool modules_open = q.base.recompute == RecomputeMode::kSelective && !q.Pinned(K::recompute_modules);

@@ -166,7 +166,9 @@ void AddExecution(const Config& c, std::vector<Patch>* out) {
   }
   if (!full) AddSelective(c, out);
   if (!c.Get(K::use_distributed_optimizer).truthy()) out->push_back({Set(K::use_distributed_optimizer, Value(true))});
-  if (!full && !overlap) {
+  // Of what is computed again as a whole nothing can wait on the host.
+  const bool moves = c.Get(K::fine_grained_activation_offloading).truthy();
+  if (!full && !overlap && !moves) {
     out->push_back({Set(K::recompute_granularity, Value("full")), Set(K::recompute_method, Value("uniform")),
                     Set(K::recompute_num_layers, Value(1))});
   }

@@ -265,6 +265,16 @@ std::optional<FixOutcome> AskShortest(const FixTrial& trial, const Finding& find
   return trial.ask(*patch);
 }
 
+// It changes a choice of ours, and no word of the caller's.
+bool ChangesOurs(const FixTrial& trial, const Patch& patch) {
+  const auto of = [&](Origin origin) {
+    return std::any_of(patch.begin(), patch.end(), [&](const Assignment& one) {
+      return one.env_var.empty() && trial.config->origin(one.knob) == origin;
+    });
+  };
+  return of(Origin::kDecided) && !of(Origin::kCaller);
+}
+
 // Drops the fixes that do not hold, and says what those that do cost or free. Returns those that do.
 std::vector<Ranked> VetOther(const FixTrial& trial, Finding* finding) {
   std::vector<Ranked> held, tight;
@@ -282,6 +292,7 @@ std::vector<Ranked> VetOther(const FixTrial& trial, Finding* finding) {
     std::optional<Ranked> roomy = MakeRoom(trial, *finding, tight[i].patch, tight[i].outcome);
     if (roomy.has_value()) held.push_back(*std::move(roomy));
   }
+  std::stable_partition(held.begin(), held.end(), [&](const Ranked& fix) { return ChangesOurs(trial, fix.patch); });
   if (std::any_of(held.begin(), held.end(), [&](const Ranked& fix) { return Differs(trial.now, fix.outcome); })) {
     SayChanges(trial, held, finding);
   }

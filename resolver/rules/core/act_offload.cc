@@ -103,7 +103,8 @@ const Rule kRules[] = {
      .needs = "recomputing the whole MoE layer leaves nothing inside it to offload",
      .fix =
          [](F f) {
-           return std::vector<Patch>{Drop(f, {"moe_act", "expert_fc1", "fused_group_mlp"})};
+           return std::vector<Patch>{Drop(f, {"moe_act", "expert_fc1", "fused_group_mlp"}),
+                                     {Assign(K::recompute_modules, Without(f.value(K::recompute_modules), {"moe"}))}};
          }},
     {.id = "act-offload.min-size-nonneg",
      .area = "act-offload",

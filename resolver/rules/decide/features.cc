@@ -9,6 +9,7 @@
 #include "resolver/base/bytes.h"
 #include "resolver/catalog/memory_coefficients.h"
 #include "resolver/derive/fp8_recipes.h"
+#include "resolver/derive/module_names.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/evidence.h"
 #include "resolver/rules/deepep_groups.h"
@@ -214,6 +215,15 @@ unsigned NeverRecomputedInGraphs(const Environment& env, unsigned modules) {
   if (modules == 0) return 0;
   if (!GraphsOfCore15(env)) return (modules & kGraphMoeRouter) != 0 ? kDropMoe : 0;
   return modules == kGraphAttn ? kDropCoreAttn | kDropMlaUpProj : std::numeric_limits<uint16_t>::max();
+}
+
+unsigned MovedToHost(const Config& config) {
+  const bool moves = config.Get(Knob::fine_grained_activation_offloading).truthy();
+  return moves ? OffloadBitsOf(config.Get(Knob::offload_modules), Value()) : 0;
+}
+
+unsigned NeverRecomputedBesideMoved(unsigned moved) {
+  return (moved & (kOffloadExpertFc1 | kOffloadMoeAct)) != 0 ? kDropMoe : 0;
 }
 
 Features ExtractFeatures(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, const Config& config) {

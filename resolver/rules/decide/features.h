@@ -142,6 +142,11 @@ unsigned InputsOfOverlapExperts(const Features& f);
 // (rules/core/cuda_graph_older.cc and cuda_graph_modules.cc).
 unsigned NeverRecomputedInGraphs(const Environment& env, unsigned modules);
 
+// What the caller moves to the host, in bits of OffloadModule. What is computed again as a whole keeps nothing inside
+// that could be moved: not whole layers, nor of a layer these (bits of RecomputeModule; rules/core/act_offload.cc).
+unsigned MovedToHost(const Config& config);
+unsigned NeverRecomputedBesideMoved(unsigned moved);
+
 // Whether pipelines of this model compute the up projections of latent attention again even where they fit without, as
 // published recipes do. What trains adapters alone keeps little to begin with.
 bool UpProjectionIsHabit(const NormalizedIntent& intent, const Candidate& candidate);

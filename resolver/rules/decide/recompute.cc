@@ -60,7 +60,7 @@ unsigned NeverRecomputed(const Deliberation& d) {
   unsigned never = NeverRecomputedInFp8(d.config(), d.intent.env);
   if (!LimitsOfProvider(d.config(), d.intent.env).layernorm_recompute) never |= kDropLayernorm;
   if (KeepsScopedGraphs(d.f)) never |= NeverRecomputedInGraphs(d.intent.env, d.f.candidate.graph_modules);
-  return never;
+  return never | NeverRecomputedBesideMoved(MovedToHost(d.config()));
 }
 
 // Cheapest bytes first. In MLA the up projections are the largest rows and come with the dense MLP; elsewhere the
@@ -138,7 +138,7 @@ Relief FindRelief(D d, double without) {
   if (relief.modules != 0 && Fits(f, relief.bytes)) return relief;
   const double with_full = BytesWith(f, {.full = true});
   const bool frees_more = relief.modules == 0 || (!overlap_pinned && with_full < relief.bytes);
-  if (frees_more && !KeepsScopedGraphs(f)) {
+  if (frees_more && !KeepsScopedGraphs(f) && MovedToHost(d.config()) == 0) {
     relief.full = true;
     relief.bytes = with_full;
   }
@@ -155,8 +155,9 @@ void ChooseNone(Deliberation& d) {
        .basis = Basis::kEstimate});
 }
 
-void ChooseNoneBesideGraphs(Deliberation& d, std::string reason) {
-  absl::StrAppend(&reason, "; the graphs that are asked for exclude what would make room");
+void ChooseNoneBesideWishes(Deliberation& d, std::string reason) {
+  absl::StrAppend(&reason, KeepsScopedGraphs(d.f) ? "; the graphs that are asked for exclude what would make room"
+                                                  : "; what is moved to the host excludes what would make more room");
   d.Choose(K::recompute_granularity, Value(),
            {.rule_id = kRule, .reason = std::move(reason), .basis = Basis::kEstimate});
 }
@@ -236,7 +237,7 @@ void DecideRecompute(Deliberation& d) {
   d.footprint_bytes = relief.bytes;
   std::string reason = absl::StrCat("about ", Gib(without), " without it by the closed formulas, ", KeptFree(d.f));
   if (relief.full) return ChooseFull(d, std::move(reason));
-  if (relief.modules == 0) return ChooseNoneBesideGraphs(d, std::move(reason));
+  if (relief.modules == 0) return ChooseNoneBesideWishes(d, std::move(reason));
   ChooseModules(d, relief, std::move(reason));
 }
 
