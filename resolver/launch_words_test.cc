@@ -15,6 +15,7 @@ namespace {
 
 using testing::Errors;
 using testing::FileOf;
+using testing::FindFinding;
 using testing::Resolved;
 using testing::ScriptOf;
 using testing::SetSizes;
@@ -217,6 +218,17 @@ TEST(LaunchWords, WordsThatARunMayAddAreSaid) {
   EXPECT_EQ(response.completeness(), v1::COMPLETENESS_PARTIAL);
   const auto& aside = response.set_aside_rules();
   EXPECT_EQ(std::count(aside.begin(), aside.end(), "mlm.gbs-divisible"), 1);
+}
+
+// An override that names no section stops the program whatever recipe the variable says.
+TEST(LaunchWords, AnOverrideStandsBesideWhatCannotBeRead) {
+  const v1::ValidateConfigResponse judged =
+      Validated(FileOf("megatron-bridge", "run.sh",
+                       "torchrun --nproc-per-node 8 scripts/training/run_recipe.py --recipe \"${RECIPE}\" "
+                       "model.pipeline_model_parallel_size=4 virtual_pipeline_model_parallel_size=2\n"));
+  const v1::Finding* const bare = FindFinding(judged.findings(), "bridge-override.unreadable");
+  ASSERT_NE(bare, nullptr);
+  EXPECT_EQ(bare->severity(), v1::SEVERITY_ERROR);
 }
 
 // Of a launch that shows the whole model, though a file of the stack's own is not there.

@@ -53,6 +53,13 @@ TEST(VettedFixes, ChangeADecisionBeforeTheCallersWord) {
   EXPECT_EQ(Kept(config, {callers, ours}), (std::vector<Patch>{ours, callers}));
 }
 
+TEST(VettedFixes, LeaveOutTheOneWithMoreWords) {
+  const Patch less = {{K::overlap_moe_expert_parallel_comm, "", Value(false)}};
+  Patch more = less;
+  more.push_back({K::delay_wgrad_compute, "", Value(false)});
+  EXPECT_EQ(Kept({}, {more, less}), std::vector<Patch>{less});
+}
+
 TEST(VettedFixes, BringNoWarningOfNaN) {
   const std::vector<Finding> before(1);
   std::vector<Finding> after(1);

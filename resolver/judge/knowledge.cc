@@ -202,6 +202,12 @@ void ShowPrecision(const ParsedKnob& said, Knowledge* knowledge) {
   }
 }
 
+// "field=value"; of "section.field=value" the fault may lie in a value that only a run would know.
+bool IsBare(absl::string_view override) {
+  const size_t equals = override.find('=');
+  return equals != absl::string_view::npos && !absl::StrContains(override.substr(0, equals), '.');
+}
+
 // What the reader itself says of a word, rather than a rule of values.
 Standing StandingOfReader(const Finding& finding, const Stack& stack, const Knowledge& knowledge) {
   // Of ours: what lies beyond the one was not read, and the other is no stack's to judge.
@@ -222,9 +228,11 @@ Standing StandingOfReader(const Finding& finding, const Stack& stack, const Know
   if (!knowledge.surroundings && std::any_of(finding.observed.begin(), finding.observed.end(), unstated)) {
     return Standing::kNone;  // a flag that a package brings
   }
-  // A flag, and a word that was read as a flag's value, stands where it stands whatever the other words are.
-  const bool stands = stack.command_line &&
-                      (!finding.observed.empty() || (IsFlag(finding.seen) && !absl::StrContains(finding.seen, " ")));
+  // A flag, and a word that was read as a flag's value, stands where it stands whatever the other words are; so does an
+  // override without a section.
+  const bool stands = stack.command_line
+                          ? !finding.observed.empty() || (IsFlag(finding.seen) && !absl::StrContains(finding.seen, " "))
+                          : stack.container && finding.rule_id == "bridge-override.unreadable" && IsBare(finding.seen);
   return knowledge.clear || stands ? Standing::kFull : Standing::kNone;
 }
 

@@ -265,6 +265,29 @@ std::optional<FixOutcome> AskShortest(const FixTrial& trial, const Finding& find
   return trial.ask(*patch);
 }
 
+// Whether all of the shorter one is in the other.
+bool Contains(const Patch& patch, const Patch& shorter) {
+  return std::all_of(shorter.begin(), shorter.end(),
+                     [&](const Assignment& one) { return std::find(patch.begin(), patch.end(), one) != patch.end(); });
+}
+
+// Of two that hold, the one with more words, or the second of the same, says nothing that the other lacks.
+void DropLonger(std::vector<Ranked>* held) {
+  for (size_t i = 0; i < held->size();) {
+    const Patch& patch = (*held)[i].patch;
+    const bool longer = std::any_of(held->begin(), held->end(), [&](const Ranked& other) {
+      const bool goes_first =
+          other.patch.size() == patch.size() ? &other < &(*held)[i] : other.patch.size() < patch.size();
+      return goes_first && Contains(patch, other.patch);
+    });
+    if (longer) {
+      held->erase(held->begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+}
+
 // It changes a choice of ours, and no word of the caller's.
 bool ChangesOurs(const FixTrial& trial, const Patch& patch) {
   const auto of = [&](Origin origin) {
@@ -292,6 +315,7 @@ std::vector<Ranked> VetOther(const FixTrial& trial, Finding* finding) {
     std::optional<Ranked> roomy = MakeRoom(trial, *finding, tight[i].patch, tight[i].outcome);
     if (roomy.has_value()) held.push_back(*std::move(roomy));
   }
+  DropLonger(&held);
   std::stable_partition(held.begin(), held.end(), [&](const Ranked& fix) { return ChangesOurs(trial, fix.patch); });
   if (std::any_of(held.begin(), held.end(), [&](const Ranked& fix) { return Differs(trial.now, fix.outcome); })) {
     SayChanges(trial, held, finding);

@@ -46,9 +46,9 @@ std::string TableSpelling(const std::string& name, bool bridge, const Stack* own
   if (bridge) {
     const absl::string_view field = WordFor(*knob, kBridgeOverride);
     const absl::string_view section = BridgeSectionOf(*knob);
-    // Some rows tell a person of two fields, or of the opposite; an override sets one.
+    // Some rows tell a person of two fields, or of the opposite, and some fields have no row; an override sets one.
     const bool words = absl::StrContains(field, ' ');
-    if (words && !section.empty()) return absl::StrCat(section, ".", FieldNameOf(*knob));
+    if ((words || field.empty()) && !section.empty()) return absl::StrCat(section, ".", FieldNameOf(*knob));
     return field.empty() || words ? name : std::string(field);
   }
   for (const internal::FlagRow& row : Flags()) {
