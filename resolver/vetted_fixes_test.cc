@@ -106,5 +106,19 @@ TEST(VettedFixes, NoDecisionStandsAgainstWhatTheCallerMovesToTheHost) {
   EXPECT_EQ(FindFinding(answer.findings(), "act-offload.inside-moe-recompute"), nullptr);
 }
 
+// 61 layers have an even split for one rank alone; a plan without interleaving makes one of its own.
+TEST(VettedFixes, TooFewMicrobatchesForVirtualStagesLeaveThemOut) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  request.mutable_workload()->set_global_batch_size(128);
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  const v1::Finding* const range = FindFinding(answer.findings(), "sched.vp-group-range");
+  ASSERT_NE(range, nullptr);
+  ASSERT_GT(range->fixes_size(), 0);
+  Apply(range->fixes(0), &request);
+  const v1::ResolveConfigResponse fixed = Resolved(request);
+  EXPECT_TRUE(fixed.will_run());
+  EXPECT_EQ(fixed.layout().sizes().pipeline_model_parallel_size(), 8);
+}
+
 }  // namespace
 }  // namespace flightplan

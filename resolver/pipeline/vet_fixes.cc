@@ -243,11 +243,12 @@ std::optional<Ranked> MakeRoom(const FixTrial& trial, const Finding& finding, co
   return Ranked{Together(patch, ways.front().patch), std::move(ways.front().outcome)};
 }
 
-// Without what takes back a choice of ours: with the rest of the fix, the plan may make none.
+// Without what takes back a choice of ours, or what is not there: with the rest of the fix, the plan may make none.
 Patch WithoutOurs(const FixTrial& trial, const Patch& patch) {
   Patch shorter;
   std::copy_if(patch.begin(), patch.end(), std::back_inserter(shorter), [&](const Assignment& one) {
-    return !one.env_var.empty() || !one.value.is_none() || trial.config->origin(one.knob) != Origin::kDecided;
+    return !one.env_var.empty() || !one.value.is_none() ||
+           (trial.config->origin(one.knob) != Origin::kDecided && !trial.config->Get(one.knob).is_none());
   });
   return shorter;
 }

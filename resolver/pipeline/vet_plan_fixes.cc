@@ -86,6 +86,24 @@ void NameRoomy(const std::optional<MemoryFix>& fix, ResolvedPlan* plan) {
   }
 }
 
+// A question says its virtual stages by the size of its layout, whatever flag the launch has for them.
+void SayVirtualStages(const NormalizedIntent& intent, Patch* fix) {
+  constexpr K kFlag = K::num_virtual_stages_per_pipeline_rank, kSize = K::virtual_pipeline_model_parallel_size;
+  const auto of = [fix](K knob) {
+    return std::find_if(fix->begin(), fix->end(),
+                        [knob](const Assignment& one) { return one.env_var.empty() && one.knob == knob; });
+  };
+  const auto flag = of(kFlag);
+  const bool pinned =
+      std::any_of(intent.pins.begin(), intent.pins.end(), [](const auto& pin) { return pin.first == kFlag; });
+  if (flag == fix->end() || pinned) return;
+  if (of(kSize) != fix->end()) {
+    fix->erase(flag);
+  } else {
+    flag->knob = kSize;
+  }
+}
+
 // A fix was tried at the sizes that a search chose. Without their names it would be a question for another search.
 void AddChosen(const Patch& chosen, Patch* fix) {
   const size_t own = fix->size();
@@ -133,6 +151,9 @@ void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
   trial.now.graphs = GraphsOf(plan->decided.config);
   DropRepeats(&findings);
   if (!OffersFixes(plan->intent.view, &findings)) return NameRoomy(std::nullopt, plan);
+  for (Finding& finding : findings) {
+    for (Patch& fix : finding.fixes) SayVirtualStages(plan->intent, &fix);
+  }
   trial.config = &plan->decided.config;
   trial.roomy = &plan->roomy;
   const auto stages =

@@ -1,4 +1,8 @@
 // The interleaved pipeline schedule's entry checks.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "resolver/base/integers.h"
 #include "resolver/derive/batch.h"
@@ -23,20 +27,33 @@ bool OutOfRange(F f) {
   const std::optional<int64_t> count = Count(f);
   return Interleaved(f) && count.has_value() && (Group(f) > *count || Group(f) < Pp(f));
 }
+// Of the layers over as many ranks, the first that may.
+std::vector<Patch> SplitsWithoutInterleaving(F f) {
+  constexpr K kLayout = K::pipeline_model_parallel_layout;
+  if (f.none(kLayout)) return {{Assign(kLayout, Value())}};
+  if (f.origin(kLayout) == Origin::kDecided) return {WithoutLayout(f)};  // a plan makes its own anew
+  std::vector<Patch> splits = SpreadLayers(f, Pp(f));
+  if (splits.size() > 1) splits.erase(splits.begin(), splits.end() - 1);  // the layout: the one that is here goes
+  splits.push_back(EvenRanks(f));
+  return splits;
+}
 std::vector<Patch> GroupInRange(F f) {
   const std::optional<int64_t> count = Count(f);
   Patch off = {Assign(K::virtual_pipeline_model_parallel_size, Value()),
                Assign(K::num_virtual_stages_per_pipeline_rank, Value()),
                Assign(K::num_layers_per_virtual_pipeline_stage, Value()),
                Assign(K::microbatch_group_size_per_vp_stage, Value())};
-  const Patch even = f.set(K::pipeline_model_parallel_layout)
-                         ? EvenRanks(f)
-                         : Patch{Assign(K::pipeline_model_parallel_layout, Value())};
-  off.insert(off.end(), even.begin(), even.end());
+  std::vector<Patch> patches;
   if (count.has_value() && *count >= Pp(f) && FloorMod(*count, Pp(f)) == 0) {
-    return {{Assign(K::microbatch_group_size_per_vp_stage, Pp(f))}, off};
+    patches.push_back({Assign(K::microbatch_group_size_per_vp_stage, Pp(f))});
   }
-  return {off};
+  for (const Patch& split : SplitsWithoutInterleaving(f)) {
+    Patch patch = off;
+    std::copy_if(split.begin(), split.end(), std::back_inserter(patch),
+                 [&](const Assignment& one) { return std::find(off.begin(), off.end(), one) == off.end(); });
+    patches.push_back(std::move(patch));
+  }
+  return patches;
 }
 
 // Asked for in Bridge's comm_overlap section, it comes from there.
