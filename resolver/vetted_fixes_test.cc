@@ -120,5 +120,27 @@ TEST(VettedFixes, TooFewMicrobatchesForVirtualStagesLeaveThemOut) {
   EXPECT_EQ(fixed.layout().sizes().pipeline_model_parallel_size(), 8);
 }
 
+// A stack that is told of 1 virtual stage interleaves, or refuses it without a pipeline.
+TEST(VettedFixes, NoInterleavingIsNoSizeOfOne) {
+  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 128);
+  request.mutable_target()->set_framework("megatron-bridge");
+  request.mutable_layout()->set_expert_model_parallel_size(8);
+  request.mutable_layout()->set_pipeline_model_parallel_size(1);
+  const v1::ResolveConfigResponse answer = Resolved(request);
+  int seen = 0;
+  for (const v1::Finding& finding : answer.findings()) {
+    for (const v1::Fix& fix : finding.fixes()) {
+      for (const v1::KnobSetting& knob : fix.knobs()) {
+        if (knob.name() != "virtual_pipeline_model_parallel_size") continue;
+        ++seen;
+        EXPECT_FALSE(knob.has_value() && knob.value().has_int_value()) << finding.rule_id();
+      }
+    }
+  }
+  EXPECT_GT(seen, 0);
+  Pin("virtual_pipeline_model_parallel_size", 1, &request);
+  EXPECT_TRUE(Resolved(request).will_run());
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -95,7 +95,6 @@ std::string FindingText(const v1::Finding& finding, const Spelling& spelling, bo
 
 // None, behind the question's own words: --unset alone would only take back its --set and leave the knob open.
 std::string NoneOver(const std::string& knob) {
-  if (knob == "virtual_pipeline_model_parallel_size") return "--vpp 1";
   if (knob == "pipeline_model_parallel_layout") return absl::StrCat("--pipeline-layout '' --unset ", knob);
   return absl::StrCat("--set ", knob, "=null");
 }
@@ -120,6 +119,7 @@ Spelling FlagSpelling(const Entries& config) {
   }
   const auto spell = [said = std::move(said)](const std::string& knob, const v1::KnobValue& value) {
     if (value.kind_case() == v1::KnobValue::KIND_NOT_SET) {
+      if (knob == "virtual_pipeline_model_parallel_size") return std::string("--vpp 1");
       // No plan trains in FP8 or FP4 on its own account: what was not said knob by knob, --precision has said.
       if ((knob == "fp8" || knob == "fp4") && said.count(knob) == 0) return std::string("--precision bf16");
       return said.count(knob) > 0 ? NoneOver(knob) : absl::StrCat("--unset ", knob);

@@ -155,6 +155,9 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   CheckModelPins(intent.pins, "pinned_knobs", &violations);
   CheckPinsAgree(request, intent, &violations);
   LeaveToPins(intent.pins, &intent.layout);
+  for (auto& [knob, value] : intent.pins) {  // no interleaving, as the layout's 1 is (derive/start_config.cc)
+    if (knob == Knob::virtual_pipeline_model_parallel_size && value == Value(1)) value = Value();
+  }
   TakePins(request, intent, &intent.workload, &violations);
   CheckStages(intent.layout, &violations);
   ReadVariables(request.env(), &intent.env, &violations);
