@@ -120,6 +120,28 @@ TEST(VettedFixes, TooFewMicrobatchesForVirtualStagesLeaveThemOut) {
   EXPECT_EQ(fixed.layout().sizes().pipeline_model_parallel_size(), 8);
 }
 
+// The user buffers of TP overlap and a flex dispatcher compete.
+TEST(VettedFixes, TheFlexDispatcherComesWithoutTpOverlap) {
+  v1::ValidateConfigRequest request =
+      WordsOf("megatron-lm",
+              "--num-layers 8 --hidden-size 2048 --num-attention-heads 16 --seq-length 4096 "
+              "--max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 64 --bf16 --num-experts 8 "
+              "--moe-ffn-hidden-size 1024 --moe-router-topk 2 --expert-model-parallel-size 8 "
+              "--tensor-model-parallel-size 2 --expert-tensor-parallel-size 1 --sequence-parallel --tp-comm-overlap "
+              "--moe-token-dispatcher-type alltoall --moe-router-dtype fp32");
+  (*request.mutable_env())["CUDA_DEVICE_MAX_CONNECTIONS"] = "1";
+  request.mutable_hardware()->set_gpu("h100-sxm");
+  request.mutable_hardware()->set_gpu_count(8);
+  const v1::ValidateConfigResponse answer = Validated(request);
+  const v1::Finding* const empty = FindFinding(answer.findings(), "field.alltoall-empty-rank");
+  ASSERT_NE(empty, nullptr);
+  const auto flex = std::find_if(empty->fixes().begin(), empty->fixes().end(), [](const v1::Fix& fix) {
+    return absl::StrContains(fix.ShortDebugString(), "moe_token_dispatcher_type");
+  });
+  ASSERT_NE(flex, empty->fixes().end()) << empty->ShortDebugString();
+  EXPECT_TRUE(absl::StrContains(flex->ShortDebugString(), "tp_comm_overlap")) << flex->ShortDebugString();
+}
+
 // A stack that is told of 1 virtual stage interleaves, or refuses it without a pipeline.
 TEST(VettedFixes, NoInterleavingIsNoSizeOfOne) {
   v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 128);

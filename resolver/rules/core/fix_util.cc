@@ -137,8 +137,10 @@ void Complete(F f, Patch* patch) {
   const Assignment* backend = Find(*patch, K::moe_flex_dispatcher_backend);
   if (dispatcher != nullptr && dispatcher->value.text() != "flex") {
     LeaveFlex(f, patch);
-  } else if (backend != nullptr) {
-    ChangeBackend(f, Value(backend->value), patch);
+  } else {
+    // The two compete (field.tp-overlap-with-flex).
+    if (dispatcher != nullptr && f.on(K::tp_comm_overlap)) Add(K::tp_comm_overlap, false, patch);
+    if (backend != nullptr) ChangeBackend(f, Value(backend->value), patch);
   }
   // The op fuser's kernels for gated experts have a variable of their own (build_environment.cc).
   const Assignment* fuser = Find(*patch, K::use_transformer_engine_op_fuser);
