@@ -155,6 +155,21 @@ TEST(DispatcherBackends, AnOpenOneIsNoSlowerThanOneThatIsNamed) {
   EXPECT_LE(StepUs(open), 1.01 * StepUs(named));
 }
 
+// So is the step without a word of the caller's that excludes it.
+TEST(DispatcherBackends, NameTheOverlapThatAPinExcludes) {
+  v1::ResolveConfigRequest request = DeepSeekOnH100();
+  const double without_us = StepUs(Resolved(request));
+  Pin("moe_shared_expert_overlap", true, &request);
+  const v1::ResolveConfigResponse pinned = Resolved(request);
+  const double change = without_us / StepUs(pinned) - 1;
+  ASSERT_LT(change, -0.02);
+  std::string needs;
+  for (const v1::Finding& finding : pinned.findings()) {
+    if (absl::StrContains(finding.seen(), "excludes EP overlap")) needs = finding.needs();
+  }
+  EXPECT_TRUE(absl::StrContains(needs, absl::StrFormat("step %+.0f %% expected", 100 * change))) << needs;
+}
+
 // The step that another library is said to give is that of the answer with it.
 TEST(DispatcherBackends, NameTheNvshmemThatLetsDeepepRun) {
   v1::ResolveConfigRequest request = Training("qwen3-235b-a22b", "b200", 128, 4096, 1024);

@@ -215,8 +215,9 @@ ConfigAnswer Resolver::Answer(const v1::ResolveConfigRequest& request, const Evi
   VetFixes(again, plan);
   if (full) {
     Advise(plan, [plan](AbSuggestion* ab) { return MakeRoomForPair(*plan, ab); });
-    if (std::optional<Finding> package = FindNextPackage(again, *plan))
-      plan->run.findings.push_back(*std::move(package));
+    for (const auto find : {FindNextPackage, FindNextPin}) {
+      if (std::optional<Finding> next = find(again, *plan)) plan->run.findings.push_back(*std::move(next));
+    }
   }
   SortForPeople(&plan->run.findings);
   AnswerOrigin origin{Digest(request, evidence), catalog_->revision(), evidence.revision()};
