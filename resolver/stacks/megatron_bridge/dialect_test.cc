@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/defaults.h"
@@ -111,6 +112,31 @@ TEST(RenderBridge, ParsesBackToTheSameLaunch) {
   const ParseResult parsed = ParseBridge(RenderBridge({config, env, {}}).argv, env);
   EXPECT_TRUE(parsed.findings.empty());
   ExpectSameLaunch(config, Applied(parsed, env), env);
+}
+
+// Gemma-3's provider unpacks a pair of rotary bases and takes one from a number of tokens.
+TEST(RenderBridge, LeavesToAProviderWhatItHasInAFormOfItsOwn) {
+  Environment env = BridgeEnv();
+  Config config = Plan(env);
+  const std::pair<K, Value> knobs[] = {{K::rotary_base, 1000000},
+                                       {K::window_size, Value::List{1023, 0}},
+                                       {K::window_attn_skip_freq, 6},
+                                       {K::attention_output_gate, false}};
+  for (const auto& [knob, value] : knobs) config.Set(knob, value, Origin::kModel);
+  EXPECT_TRUE(Has(RenderBridge({config, env, {}}).argv, "model.window_size=[1023,0]"));
+  for (const char* own :
+       {"Gemma3ForCausalLM", "Gemma4ForConditionalGeneration", "MiMoV2FlashForCausalLM", "Step3p5ForCausalLM"}) {
+    env.model_class = own;
+    const Launch launch = RenderBridge({config, env, {}});
+    for (const auto& [knob, value] : knobs) {
+      const std::string word = absl::StrCat("model.", Name(knob), "=");
+      EXPECT_TRUE(std::none_of(launch.argv.begin(), launch.argv.end(),
+                               [&](const std::string& said) { return absl::StartsWith(said, word); }))
+          << own << " " << word;
+    }
+  }
+  config.Set(K::window_size, Value(512), Origin::kCaller);  // the caller's word stays
+  EXPECT_TRUE(Has(RenderBridge({config, env, {}}).argv, "model.window_size=512"));
 }
 
 TEST(RenderBridge, WritesARecipeWithOwnFieldsOutAsFields) {

@@ -34,6 +34,18 @@ bool IsSaidElsewhere(K knob) {
          knob == K::mixed_precision_configured || knob == K::comm_overlap_configured || knob == K::data_parallel_size;
 }
 
+// The providers of these classes build each layer's window, rotary positions and gate from fields of their own, of
+// which a plain GPT's form takes the pair or the number away (gemma/gemma3_provider.py:113 and :251,
+// gemma/modeling_gemma4.py:1740, mimo_v2_flash/modeling_mimo_v2_flash.py:251, stepfun/step35_bridge.py:287).
+bool ProviderHasOwn(K knob, absl::string_view model_class) {
+  constexpr absl::string_view kClasses[] = {"Gemma3For", "Gemma4For", "MiMoV2FlashFor", "Step3p5For"};
+  constexpr K kOwn[] = {K::window_size, K::window_attn_skip_freq, K::rotary_base, K::seq_len_interpolation_factor,
+                        K::attention_output_gate};
+  return std::find(std::begin(kOwn), std::end(kOwn), knob) != std::end(kOwn) &&
+         std::any_of(std::begin(kClasses), std::end(kClasses),
+                     [model_class](absl::string_view name) { return absl::StartsWith(model_class, name); });
+}
+
 }  // namespace
 
 std::vector<std::pair<Knob, Value>> KnobsToWrite(const RenderInput& input, std::vector<Knob>* unspelled) {
@@ -45,6 +57,7 @@ std::vector<std::pair<Knob, Value>> KnobsToWrite(const RenderInput& input, std::
   std::set<K> seen;
   config.ForEachNotDefault([&](K knob) {
     if (!config.Given(knob) || IsSaidElsewhere(knob)) return;
+    if (config.origin(knob) == Origin::kModel && ProviderHasOwn(knob, input.env.model_class)) return;
     const K target = BridgeSourceOf(knob, config);
     const bool has_field = !BridgeSectionOf(target).empty() && Row(target).bridge.Contains(release);
     if (!has_field) {
