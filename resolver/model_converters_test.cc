@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/catalog/bridge_converters.h"
 #include "resolver/catalog/catalog.h"
-#include "resolver/rules/bridge_converters.h"
 #include "tests/support/answers.h"
 #include "tests/support/requests.h"
 

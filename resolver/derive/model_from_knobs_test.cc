@@ -104,7 +104,7 @@ TEST(ModelFromKnobs, ForecastsAsTheModelWhereItsWordsSayAll) {
   env.target = Target::kMegatronBridge;
   for (const ModelSpec& model : catalog->models()) {
     ModelSpec unbridged = model;
-    unbridged.bridge.reset();  // whose converter says more than words do
+    unbridged.bridge = unbridged.architecture = std::nullopt;  // whose converter says more than words do
     std::vector<Knob> absent;
     ModelKnobs(model, env, &absent);
     if (!MissingModelFeatures(unbridged, env, absent).empty() || model.hybrid_layer_pattern.has_value()) continue;

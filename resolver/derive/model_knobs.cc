@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/catalog/bridge_converters.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/plan/stack.h"
 
@@ -130,7 +131,11 @@ class Writer {
     Put(K::softmax_type, m_.softmax_type);
     if (m_.window_size.has_value()) {
       Put(K::window_size, Value(Value::List{*m_.window_size - 1, 0}));  // a window counts the token itself
-      Put(K::window_attn_skip_freq, m_.window_attn_skip_freq);
+      if (m_.window_attn_layers.empty()) {
+        Put(K::window_attn_skip_freq, m_.window_attn_skip_freq);
+      } else {
+        Put(K::window_attn_skip_freq, Value(Value::List(m_.window_attn_layers.begin(), m_.window_attn_layers.end())));
+      }
     }
     if (m_.query_pre_attn_scalar.has_value()) {
       Put(K::softmax_scale, Value(1.0 / std::sqrt(static_cast<double>(*m_.query_pre_attn_scalar))));
@@ -319,7 +324,9 @@ absl::string_view ActivationOf(absl::string_view function, bool gated) {
 
 std::vector<std::string> MissingModelFeatures(const ModelSpec& model, const Environment& env,
                                               const std::vector<Knob>& absent) {
-  if (StackOf(env).container && model.bridge.has_value()) return {};
+  // A converter builds what Megatron-Core's classes do not; a stack that loads by its own refuses the others by itself.
+  const bool converted = model.bridge.has_value() || IsBridgeConverter(model.architecture.value_or(""));
+  if (StackOf(env).hf_models || (StackOf(env).container && converted)) return {};
   std::vector<std::string> missing = BeyondMegatronCore(model, StackOf(env).command_line);
   for (Knob knob : absent) missing.push_back(absl::StrCat("the knob ", Name(knob)));
   return missing;

@@ -84,6 +84,12 @@ TEST(ModelKnobs, SpecialArchitectures) {
   EXPECT_EQ(oss.at(K::window_size), Value(Value::List{127, 0}));
   EXPECT_EQ(oss.at(K::window_attn_skip_freq), Value(2));
   EXPECT_EQ(oss.at(K::softmax_type), Value("learnable"));
+  EXPECT_EQ(oss.at(K::yarn_correction_range_round_to_int), Value(false));
+  // Which layers have a window is a list where no period says it: the first of four has none.
+  const std::map<Knob, Value> step = Knobs("step-3.5-flash", For(Target::kMegatronLm));
+  ASSERT_EQ(step.at(K::window_attn_skip_freq).list().size(), 45u);
+  EXPECT_EQ(step.at(K::window_attn_skip_freq).list()[0], Value(0));
+  EXPECT_EQ(step.at(K::window_attn_skip_freq).list()[3], Value(1));
   EXPECT_EQ(oss.at(K::add_bias_linear), Value(true));
   EXPECT_EQ(oss.at(K::position_embedding_type), Value("yarn"));
   EXPECT_EQ(oss.at(K::rotary_scaling_factor), Value(32.0));
@@ -130,6 +136,11 @@ TEST(MissingModelFeatures, NamesWhatATargetCannotBuild) {
   EXPECT_TRUE(Missing("deepseek-v3", For(Target::kMegatronLm)).empty());
   EXPECT_TRUE(Missing("qwen3-235b-a22b", For(Target::kMegatronLm, 15)).empty());
   EXPECT_TRUE(Missing("kimi-k3", For(Target::kMegatronBridge)).empty());
+  // A model that was imported names its class and no converter.
+  ModelSpec imported = Model("minimax-m2.5");
+  imported.bridge.reset();
+  EXPECT_TRUE(MissingModelFeatures(imported, For(Target::kMegatronBridge), {}).empty());
+  EXPECT_FALSE(MissingModelFeatures(imported, For(Target::kMegatronLm), {}).empty());
   const std::vector<std::string> step = Missing("step-3", For(Target::kMegatronLm));
   ASSERT_EQ(step.size(), 1u);
   EXPECT_EQ(step[0], "multi-matrix factorisation attention");

@@ -149,7 +149,7 @@ absl::Status RopeScaling(HfReader& r) {
 
 // The largest power of two, at most 128, that divides the vocabulary.
 absl::Status VocabularyDivisor(HfReader& r) {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t vocabulary, r.RequiredInt("vocab_size", 1, int64_t{1} << 26));
+  const int64_t vocabulary = r.model().vocab_size;
   int64_t divisor = 128;
   while (vocabulary % divisor != 0) divisor /= 2;
   return r.Set("make_vocab_size_divisible_by", Value(divisor), "vocab_size");

@@ -279,8 +279,18 @@ constexpr HfRow kGemma3[] = {{"activation", "", "geglu_tanh"},
                              {"norms_per_layer", "", "4"},
                              {"attention", "", "gqa+sliding"},
                              {"window_attn_skip_freq", "", "6"},
-                             {"window_size", "sliding_window", "512"},
-                             {"rotary_base", "rope_theta", "1000000"}};
+                             {"window_size", "sliding_window", "4096"},
+                             {"rotary_base", "rope_theta", "1000000"},
+                             // A wrapper's text_config leaves out what its class has by itself.
+                             {"num_layers", "num_hidden_layers", "26"},
+                             {"hidden_size", "hidden_size", "2304"},
+                             {"ffn_hidden_size", "intermediate_size", "9216"},
+                             {"num_attention_heads", "num_attention_heads", "8"},
+                             {"num_query_groups", "num_key_value_heads", "4"},
+                             {"kv_channels", "head_dim", "256"},
+                             {"vocab_size", "vocab_size", "262208"},
+                             {"max_position_embeddings", "max_position_embeddings", "131072"},
+                             {"layernorm_epsilon", "rms_norm_eps", "1e-6"}};
 constexpr HfDerivation kGemma3Derivations[] = {hf::Gemma3};
 constexpr HfRow kGemma4[] = {{"activation", "", "geglu_tanh"},
                              {"gated_linear_unit", "", "true"},
@@ -364,7 +374,6 @@ constexpr HfRow kStep3[] = {{"attention", "", "mfa"},
 constexpr HfDerivation kStep3Derivations[] = {hf::Step3};
 constexpr HfRow kStep35[] = {{"attention", "", "gqa+sliding"},
                              {"window_size", "sliding_window", "512"},
-                             {"window_attn_skip_freq", "", "4"},
                              {"add_qkv_bias", "", "false"},
                              {"add_bias_linear", "", "false"},
                              {"qk_layernorm", "use_qk_norm", "true"},

@@ -52,7 +52,7 @@ absl::Status SharedLikeRouted(HfReader& reader);
 absl::Status NormalizedTopk(HfReader& reader);
 absl::Status OnlyMoeLayers(HfReader& reader);
 absl::Status SlidingWindow(HfReader& reader);
-absl::Status UncarriedWindow(HfReader& reader);  // says so
+absl::Status Windows(HfReader& reader);
 absl::Status LinearLayers(HfReader& reader);
 absl::Status SparseIndexer(HfReader& reader);
 absl::Status GlmHeadSizes(HfReader& reader);

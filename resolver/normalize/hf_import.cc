@@ -97,15 +97,24 @@ bool LayerCountFollows(const HfRow& row, const HfReader& reader) {
          (reader.Has("layers_block_type") || reader.Has("hybrid_override_pattern"));
 }
 
+// A family's own row, where it has one, says what a file may leave out: it stands in for a common one that asks for it.
+const HfRow& InPlaceOf(const HfRow& common, const HfFamily& family) {
+  if (common.otherwise != kRequired) return common;
+  for (const HfRow& row : family.rows) {
+    if (row.field == common.field) return row;
+  }
+  return common;
+}
+
 absl::Status Run(const HfFamily& family, HfReader& reader) {
   for (const HfRow& row : HfCommonRows()) {
     if (LayerCountFollows(row, reader) || row.field == family.own) continue;
-    FLIGHTPLAN_RETURN_IF_ERROR(Apply(row, reader));
+    FLIGHTPLAN_RETURN_IF_ERROR(Apply(InPlaceOf(row, family), reader));
   }
   for (HfDerivation derive : HfCommonDerivations()) FLIGHTPLAN_RETURN_IF_ERROR(derive(reader));
   for (const HfRow& row : family.rows) FLIGHTPLAN_RETURN_IF_ERROR(Apply(row, reader));
   for (HfDerivation derive : family.derivations) FLIGHTPLAN_RETURN_IF_ERROR(derive(reader));
-  FLIGHTPLAN_RETURN_IF_ERROR(hf::UncarriedWindow(reader));
+  FLIGHTPLAN_RETURN_IF_ERROR(hf::Windows(reader));
   return FinishHfModel(reader);
 }
 

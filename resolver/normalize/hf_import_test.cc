@@ -58,8 +58,9 @@ struct Exception {
 };
 constexpr Exception kExceptions[] = {
     {"minimax-m3", "architecture", "the file is a flattened text config; the published checkpoint has the other class"},
-    {"qwen1.5-moe-a2.7b", "rotary_base",
-     "the file has no rope_theta: upstream's 10000 applies; the catalogue leaves it open"},
+    {"qwen1.5-moe-a2.7b", "rotary_base", "this copy of the file leaves it out, other copies say it"},
+    {"qwen1.5-moe-a2.7b", "max_position_embeddings", "this copy of the file leaves it out, other copies say it"},
+    {"phi-3.5-moe", "rotary_base", "this copy of the file leaves it out"},
 };
 
 bool Expected(absl::string_view file, absl::string_view field) {
@@ -236,6 +237,162 @@ TEST(HfImport, RotaryScalingIsCarriedOrSaid) {
   EXPECT_EQ(newer.rope_scaling_type, "yarn");
   EXPECT_EQ(Fault(Llama(R"(, "rope_scaling": {"type": "linear"})")), "$.rope_scaling.factor: is missing");
   EXPECT_EQ(Fault(Llama(R"(, "rope_scaling": {"type": "yarn"})")), "$.rope_scaling.factor: is missing");
+}
+
+// A published DeepSeek-V3 with one value in place of its own: the first of two keys counts.
+std::string DeepSeek(absl::string_view field) {
+  std::string json = ReadFile("deepseek-v3");
+  json.replace(json.find('{'), 1, absl::StrCat("{", field, ", "));
+  return json;
+}
+
+TEST(HfImport, DeepSeekTakesItsExpertsFromTheFile) {
+  std::vector<std::string> notes;
+  EXPECT_EQ(ImportHfConfig(DeepSeek(R"("n_shared_experts": null)"))->moe_shared_expert_intermediate_size, std::nullopt);
+  EXPECT_EQ(ImportHfConfig(DeepSeek(R"("n_shared_experts": 2)"))->moe_shared_expert_intermediate_size, 4096);
+  const ModelSpec sparse = *ImportHfConfig(DeepSeek(R"("moe_layer_freq": 2)"), &notes);
+  EXPECT_EQ(std::count(sparse.moe_layer_freq.begin(), sparse.moe_layer_freq.end(), 1), 29);  // 4, 6 ... 60
+  EXPECT_EQ(sparse.first_k_dense, 4);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("moe_layer_freq of 2"), std::string::npos) << notes[0];
+}
+
+TEST(HfImport, LatentAttentionScalesByYarnAlone) {
+  std::vector<std::string> notes;
+  const ModelSpec model = *ImportHfConfig(DeepSeek(R"("rope_scaling": {"type": "linear", "factor": 4})"), &notes);
+  EXPECT_EQ(KnobOf(model, Knob::rotary_scaling_factor), Value(1.0));  // 40 by default
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("'linear' is not carried over"), std::string::npos) << notes[0];
+}
+
+// Layers of two shapes of heads: counted as one shape, and said how far off that is. The sizes are those published.
+std::string Repeated(absl::string_view cycle, int times) {
+  std::vector<absl::string_view> all(static_cast<size_t>(times), cycle);
+  return absl::StrJoin(all, ", ");
+}
+constexpr absl::string_view kGemmaCycle =
+    R"("sliding_attention", "sliding_attention", "sliding_attention", "sliding_attention", "sliding_attention",
+       "full_attention")";
+
+std::string Gemma4(absl::string_view fields) {
+  return absl::StrCat(R"({"architectures": ["Gemma4ForConditionalGeneration"], "model_type": "gemma4", "text_config": {
+    "hidden_activation": "gelu_pytorch_tanh", "vocab_size": 262144, "head_dim": 256, "global_head_dim": 512,
+    "sliding_window": 1024, "max_position_embeddings": 262144, "rms_norm_eps": 1e-06, "attention_bias": false,
+    "rope_parameters": {"full_attention": {"partial_rotary_factor": 0.25, "rope_theta": 1000000.0},
+                        "sliding_attention": {"rope_theta": 10000.0}}, )",
+                      fields, "}}");
+}
+
+std::string Gemma4Moe() {
+  return Gemma4(absl::StrCat(R"("num_hidden_layers": 30, "hidden_size": 2816, "intermediate_size": 2112,
+        "num_attention_heads": 16, "num_key_value_heads": 8, "num_global_key_value_heads": 2, "enable_moe_block": true,
+        "num_experts": 128, "top_k_experts": 8, "moe_intermediate_size": 704, "layer_types": [)",
+                             Repeated(kGemmaCycle, 5), "]"));
+}
+
+TEST(HfImport, Gemma4HasTheCatalogueFigures) {
+  std::vector<std::string> notes;
+  const absl::StatusOr<ModelSpec> imported = ImportHfConfig(Gemma4Moe(), &notes);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  const Catalog catalog = *Catalog::Builtin();
+  const ModelSpec& known = **catalog.FindModel("gemma-4-26b-a4b");
+  for (const ModelField& field : ModelFields()) {
+    // The file's MLP beside the experts is the shared expert: both have its width here.
+    if (!IsArchitecture(field.name) || field.name == "ffn_hidden_size") continue;
+    EXPECT_EQ(GetField(field, *imported), GetField(field, known)) << field.name;
+  }
+  // 5 layers of 2816 x (2 x 16 x 512 + 2 x 2 x 512 - 2 x 16 x 256 - 2 x 8 x 256).
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(
+      notes[0],
+      "its 5 layers without a window have 16 query and 2 key and value heads of 512; they are counted with 16 and "
+      "8 of 256, which is 86.5 million parameters too few");
+}
+
+TEST(HfImport, Gemma4WithoutExpertsIsDense) {
+  const absl::StatusOr<ModelSpec> imported =
+      ImportHfConfig(Gemma4(absl::StrCat(R"("num_hidden_layers": 60, "hidden_size": 5376, "intermediate_size": 21504,
+        "num_attention_heads": 32, "num_key_value_heads": 16, "num_global_key_value_heads": 4, "num_experts": null,
+        "top_k_experts": null, "moe_intermediate_size": null, "layer_types": [)",
+                                         Repeated(kGemmaCycle, 10), "]")));
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_FALSE(imported->is_moe());
+  EXPECT_EQ(imported->ffn_hidden_size, 21504);
+  EXPECT_EQ(Fault(Gemma4(R"("num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4,
+                             "num_key_value_heads": 2, "hidden_size_per_layer_input": 256)")),
+            "$.text_config.hidden_size_per_layer_input: is 256; a model description here holds no embeddings of single "
+            "layers");
+}
+
+// `pattern`, `freq`: one entry a layer.
+std::string MiMoV2Flash(absl::string_view pattern, absl::string_view freq, int layers = 48) {
+  return absl::StrCat(R"({"architectures": ["MiMoV2FlashForCausalLM"], "model_type": "mimo_v2_flash",
+    "vocab_size": 152576, "hidden_size": 4096, "num_attention_heads": 64, "num_key_value_heads": 4, "head_dim": 192, "v_head_dim": 128, "swa_num_attention_heads": 64,
+    "swa_num_key_value_heads": 8, "swa_head_dim": 192, "swa_v_head_dim": 128, "partial_rotary_factor": 0.334,
+    "rope_theta": 5000000, "swa_rope_theta": 10000, "sliding_window": 128, "sliding_window_size": 128,
+    "intermediate_size": 16384, "n_routed_experts": 256, "num_experts_per_tok": 8, "moe_intermediate_size": 2048,
+    "n_shared_experts": null, "routed_scaling_factor": null, "scoring_func": "sigmoid", "n_group": 1, "topk_group": 1,
+    "norm_topk_prob": true, "layernorm_epsilon": 1e-5, "attention_value_scale": 0.707,
+    "num_hidden_layers": )",
+                      layers, R"(, "hybrid_layer_pattern": [)", pattern, R"(], "moe_layer_freq": [)", freq, "]}");
+}
+
+TEST(HfImport, MiMoV2FlashSaysWhatIsCountedAlike) {
+  // The first layer and each sixth have no window; the first has no experts.
+  const std::string pattern = absl::StrCat("0, 1, 1, 1, 1, 0, ", Repeated("1, 1, 1, 1, 1, 0", 7));
+  std::vector<std::string> notes;
+  const absl::StatusOr<ModelSpec> imported =
+      ImportHfConfig(MiMoV2Flash(pattern, absl::StrCat("0, ", Repeated("1", 47))), &notes);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->num_query_groups, 4);
+  EXPECT_EQ(imported->kv_channels, 192);
+  EXPECT_EQ(imported->window_size, 128);
+  EXPECT_EQ(imported->window_attn_skip_freq, std::nullopt);  // the first layer is none of a period
+  ASSERT_EQ(imported->window_attn_layers.size(), 48u);
+  EXPECT_EQ(std::count(imported->window_attn_layers.begin(), imported->window_attn_layers.end(), 0), 9);
+  EXPECT_EQ(imported->first_k_dense, 1);
+  EXPECT_EQ(imported->num_moe_experts, 256);
+  EXPECT_EQ(imported->moe_router_enable_expert_bias, true);
+  EXPECT_FALSE(imported->is_mla());
+  ASSERT_EQ(notes.size(), 3u);
+  // Values of 128 are counted with 192: 4096 x (64 + 4) x 64, nine times.
+  EXPECT_NE(notes[0].find("160 million parameters too many"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[1].find("its 39 layers with a window have 64 query and 8 key and value heads of 192 and 128"),
+            std::string::npos)
+      << notes[1];
+  EXPECT_NE(notes[2].find("mtp_num_layers"), std::string::npos) << notes[2];
+
+  EXPECT_EQ(Fault(MiMoV2Flash("0, 1", Repeated("1", 48))),
+            "$.hybrid_layer_pattern: has 2 entries; needs one for each of 48 layers");
+  EXPECT_EQ(Fault(MiMoV2Flash(pattern, "1")), "$.moe_layer_freq: has 1 entries; needs one for each of 48 layers");
+}
+
+// `theta`: the value of rope_theta.
+std::string Step35(absl::string_view theta) {
+  return absl::StrCat(R"({"architectures": ["Step3p5ForCausalLM"], "model_type": "step3p5", "hidden_size": 4096,
+    "num_hidden_layers": 5, "vocab_size": 128896, "num_attention_heads": 64, "num_attention_groups": 8, "head_dim": 128,
+    "intermediate_size": 11264, "moe_num_experts": 288, "moe_top_k": 8, "moe_intermediate_size": 1280,
+    "share_expert_dim": 1280, "moe_layers_enum": "3,4", "use_qk_norm": true, "moe_router_activation": "sigmoid",
+    "use_moe_router_bias": true, "need_fp32_gate": true, "sliding_window": 512, "attention_other_setting":
+    {"attention_type": "sliding_attention", "num_attention_heads": 96, "num_attention_groups": 8, "head_dim": 128},
+    "layer_types": ["full_attention", "sliding_attention", "sliding_attention", "sliding_attention",
+                    "full_attention", "full_attention"], "rope_theta": )",
+                      theta, "}");
+}
+
+TEST(HfImport, Step35TakesARotaryBaseALayer) {
+  std::vector<std::string> notes;
+  const absl::StatusOr<ModelSpec> imported = ImportHfConfig(Step35("[5000000.0, 10000.0]"), &notes);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->rotary_base, 5000000);
+  EXPECT_EQ(imported->first_k_dense, 3);
+  EXPECT_EQ(imported->moe_router_score_function, "sigmoid");
+  EXPECT_EQ(imported->window_attn_layers, (std::vector<int64_t>{0, 1, 1, 1, 0}));
+  ASSERT_EQ(notes.size(), 1u);  // 3 layers of 4096 x 2 x 32 x 128
+  EXPECT_NE(notes[0].find("101 million parameters too few"), std::string::npos) << notes[0];
+  EXPECT_TRUE(ImportHfConfig(Step35("10000")).ok());
+  EXPECT_EQ(Fault(Step35("[]")), "$.rope_theta: needs a number, or a list of them");
+  EXPECT_EQ(Fault(Step35("[[1]]")), "$.rope_theta: needs a number, or a list of them");
 }
 
 // No prefix of a file and no single wrong value may crash or be taken for a model.

@@ -19,6 +19,7 @@ namespace {
 constexpr int64_t kMaxSize = int64_t{1} << 24;
 constexpr int64_t kMaxWindow = int64_t{1} << 40;
 constexpr int64_t kMaxHeads = 65536;
+constexpr int64_t kMaxLayers = 10000;
 constexpr int64_t kQwenFullLayers = 28;  // transformers' default of max_window_layers
 
 // Heads of the layers of one kind.
@@ -62,25 +63,22 @@ absl::Status NeedsOneALayer(HfReader& r, absl::string_view path, size_t entries)
   return r.Error(path, absl::StrCat("has ", entries, " entries; needs one for each of ", layers, " layers"));
 }
 
-// Which layers have a window, one flag a layer. Megatron's own pattern is a period: each N-th layer has none.
-absl::Status SetPeriod(HfReader& r, absl::string_view path, const std::vector<int64_t>& windowed) {
+// Which layers have a window, one flag a layer. Megatron's own pattern is a period, where each N-th layer has none, or
+// such a list.
+absl::Status SetWindowed(HfReader& r, absl::string_view path, const std::vector<int64_t>& windowed) {
   ModelSpec& m = r.model();
   FLIGHTPLAN_RETURN_IF_ERROR(NeedsOneALayer(r, path, windowed.size()));
-  const int64_t full = std::count(windowed.begin(), windowed.end(), 0);
-  if (full == 0) {
-    m.window_attn_skip_freq.reset();  // all have one
+  m.window_attn_skip_freq.reset();
+  m.window_attn_layers.clear();
+  const auto first = std::find(windowed.begin(), windowed.end(), 0);
+  if (first == windowed.end()) return absl::OkStatus();  // all have one
+  const int64_t period = first - windowed.begin() + 1;
+  for (int64_t i = 0; i < m.num_layers; ++i) {
+    if ((windowed[static_cast<size_t>(i)] == 0) == ((i + 1) % period == 0)) continue;
+    m.window_attn_layers = windowed;
     return absl::OkStatus();
   }
-  // Rounded: so many layers without a window are the nearest to those of the file.
-  const int64_t period = (m.num_layers + full / 2) / full;
   m.window_attn_skip_freq = period;
-  int64_t elsewhere = 0;
-  for (int64_t i = 0; i < m.num_layers; ++i)
-    elsewhere += (windowed[static_cast<size_t>(i)] == 0) != ((i + 1) % period == 0);
-  if (elsewhere > 0) {
-    r.Note(absl::StrCat(full, " of its ", m.num_layers, " layers have no window, at places of their own (", path,
-                        "); plans count one in ", period, " for such, ", m.num_layers / period, " in all"));
-  }
   return absl::OkStatus();
 }
 
@@ -111,6 +109,18 @@ absl::StatusOr<std::vector<int64_t>> MoeLayers(HfReader& r) {
   return layers;
 }
 
+// By layer_types or by Gemma-3's period. MiMo-V2-Flash has a list of its own.
+absl::Status WhichWindowed(HfReader& r) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> windowed, WindowedByType(r));
+  if (!windowed.empty()) return SetWindowed(r, "layer_types", windowed);
+  for (absl::string_view path : {"sliding_window_pattern", "_sliding_window_pattern"}) {
+    if (!r.Has(path)) continue;
+    FLIGHTPLAN_ASSIGN_OR_RETURN(r.model().window_attn_skip_freq, r.RequiredInt(path, 1, kMaxLayers));
+    break;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 namespace hf {
@@ -123,11 +133,13 @@ absl::Status SlidingWindow(HfReader& r) {
   return absl::OkStatus();
 }
 
-// A class whose layers are described with full attention, and a file that gives some of them a window: Qwen's by a
-// switch and the layers from max_window_layers on, newer ones by a list.
-absl::Status UncarriedWindow(HfReader& r) {
-  const ModelSpec& m = r.model();
-  if (m.window_size.has_value() || m.csa_window_size.has_value()) return absl::OkStatus();
+// Where a class has windows, the file may say which layers: a list of their kinds, or which one in how many has none.
+// Where layers are described with full attention, it may give some of them a window: Qwen's by a switch and the layers
+// from max_window_layers on, newer ones by that list.
+absl::Status Windows(HfReader& r) {
+  ModelSpec& m = r.model();
+  if (m.window_size.has_value()) return WhichWindowed(r);
+  if (m.csa_window_size.has_value()) return absl::OkStatus();
   FLIGHTPLAN_ASSIGN_OR_RETURN(const int64_t window, r.Int("sliding_window", 0, 0, kMaxWindow));
   FLIGHTPLAN_ASSIGN_OR_RETURN(const bool used, r.Bool("use_sliding_window", false));
   FLIGHTPLAN_ASSIGN_OR_RETURN(const int64_t from, r.Int("max_window_layers", kQwenFullLayers, 0, kMaxSize));
@@ -181,7 +193,6 @@ absl::Status Gemma4(HfReader& r) {
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> windowed, WindowedByType(r));
   if (windowed.empty()) return absl::OkStatus();
-  FLIGHTPLAN_RETURN_IF_ERROR(SetPeriod(r, "layer_types", windowed));
   Heads full = HeadsOf(m);
   FLIGHTPLAN_ASSIGN_OR_RETURN(full.qk_size, r.Int("global_head_dim", 512, 1, kMaxSize));
   FLIGHTPLAN_ASSIGN_OR_RETURN(full.groups, r.Int("num_global_key_value_heads", full.groups, 1, kMaxHeads));
@@ -193,7 +204,7 @@ absl::Status Gemma4(HfReader& r) {
 absl::Status MiMoV2Flash(HfReader& r) {
   ModelSpec& m = r.model();
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> windowed, r.Ints("hybrid_layer_pattern"));
-  FLIGHTPLAN_RETURN_IF_ERROR(SetPeriod(r, "hybrid_layer_pattern", windowed));
+  FLIGHTPLAN_RETURN_IF_ERROR(SetWindowed(r, "hybrid_layer_pattern", windowed));
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> moe, r.Ints("moe_layer_freq"));
   FLIGHTPLAN_RETURN_IF_ERROR(NeedsOneALayer(r, "moe_layer_freq", moe.size()));
   FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_layer_freq", Value(Value::List(moe.begin(), moe.end())), "moe_layer_freq"));
@@ -240,8 +251,10 @@ absl::Status Step35(HfReader& r) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(bool fp32_gate, r.Bool("need_fp32_gate", false));
   if (fp32_gate) FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_router_dtype", Value(std::string("fp32")), "need_fp32_gate"));
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> windowed, WindowedByType(r));
-  if (windowed.empty()) return absl::OkStatus();
-  FLIGHTPLAN_RETURN_IF_ERROR(SetPeriod(r, "layer_types", windowed));
+  if (windowed.empty()) {  // as published: of four layers the first has none
+    for (int64_t i = 0; i < m.num_layers; ++i) windowed.push_back(i % 4 == 0 ? 0 : 1);
+    FLIGHTPLAN_RETURN_IF_ERROR(SetWindowed(r, "layer_types", windowed));
+  }
   Heads sliding = HeadsOf(m);
   FLIGHTPLAN_ASSIGN_OR_RETURN(sliding.query, r.Int("attention_other_setting.num_attention_heads", 96, 1, kMaxHeads));
   FLIGHTPLAN_ASSIGN_OR_RETURN(sliding.groups, r.Int("attention_other_setting.num_attention_groups", 8, 1, kMaxHeads));

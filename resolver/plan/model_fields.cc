@@ -80,6 +80,7 @@ const ModelField kFields[] = {
     {"mfa_q_rank", &M::mfa_q_rank, 1, kMaxWidth},
     {"window_size", &M::window_size, 1, kMaxTokens},
     {"window_attn_skip_freq", &M::window_attn_skip_freq, 1, kMaxLayers},
+    {"window_attn_layers", &M::window_attn_layers, 0, 1},
     {"attention_chunk_size", &M::attention_chunk_size, 1, kMaxTokens},
     {"dsa_indexer_n_heads", &M::dsa_indexer_n_heads, 1, kMaxHeads},
     {"dsa_indexer_head_dim", &M::dsa_indexer_head_dim, 1, kMaxHeads},
@@ -209,6 +210,7 @@ class Checker {
 
   void Attention() {
     const absl::string_view kind = m_.attention;
+    PerLayer(m_.window_attn_layers, "window_attn_layers", m_.num_layers);
     if (m_.kv_lora_rank.has_value()) {
       Needs(m_.qk_head_dim, "qk_head_dim", "kv_lora_rank");
       Needs(m_.qk_pos_emb_head_dim, "qk_pos_emb_head_dim", "kv_lora_rank");
@@ -328,7 +330,7 @@ absl::Status SetModelField(const ModelField& field, const Value& value, ModelSpe
   if (n < 1 || n > kMaxLayers) {
     return absl::InvalidArgumentError(absl::StrCat("is ", n, "; needs an integer from 1 to ", kMaxLayers));
   }
-  const bool linear = field.name == "linear_attention_freq";
+  const bool linear = field.name == "linear_attention_freq" || field.name == "window_attn_layers";
   Value::List pattern;
   for (int64_t i = 0; i < model->num_layers; ++i) pattern.push_back(linear ? (i + 1) % n != 0 : i % n == 0);
   for (Value& item : pattern) item = Value(item.truthy() ? 1 : 0);

@@ -1,5 +1,5 @@
 // Which models NeMo-RL can load (NVIDIA-NeMo/RL@7ea279abf).
-#include "resolver/rules/bridge_converters.h"
+#include "resolver/catalog/bridge_converters.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {

@@ -1,5 +1,5 @@
 // Which models verl can load (verl-project/verl@1dda039b9).
-#include "resolver/rules/bridge_converters.h"
+#include "resolver/catalog/bridge_converters.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {

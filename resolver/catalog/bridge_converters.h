@@ -75,10 +75,13 @@ inline constexpr std::array<absl::string_view, 61> kBridgeConverters = {
     "Step3p7ForConditionalGeneration",
 };
 
+inline bool IsBridgeConverter(absl::string_view model_class) {
+  return std::binary_search(kBridgeConverters.begin(), kBridgeConverters.end(), model_class);
+}
+
 // By _validate_config, which refuses every other class before a weight is read. A model of no known class passes.
 inline bool HasBridgeConverter(const Environment& env) {
-  return env.model_class.empty() ||
-         std::binary_search(kBridgeConverters.begin(), kBridgeConverters.end(), env.model_class);
+  return env.model_class.empty() || IsBridgeConverter(env.model_class);
 }
 
 }  // namespace flightplan
