@@ -180,6 +180,9 @@ constexpr Record kRecords[] = {
     {"decide.model-import", "model", "info", "decide", Verdict::kAdvice, "",
      "what a model description here cannot hold is counted with the nearest that it can; the finding says how far off",
      "Flightplan's reading of Hugging Face's config.json"},
+    {"decide.model-unverified", "model", "warning", "decide", Verdict::kAdvice, "",
+     "what no source states of a model of the catalogue is left to upstream's default, which may build another model",
+     "Flightplan's catalogue of models"},
     {"decide.next-step", "next-step", "info", "decide", Verdict::kAdvice, "",
      "the one change with the best forecast among those that the walls of the step suggest, that fits and that the "
      "stack "

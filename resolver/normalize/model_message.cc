@@ -39,7 +39,7 @@ bool HoldsOneOf(const ModelField& field) {
 
 // What the catalogue says about an entry rather than about the model.
 bool IsCataloguesOwn(absl::string_view name) {
-  for (absl::string_view own : {"aliases", "model_type", "bridge", "derived", "unverified", "sources", "notes"}) {
+  for (absl::string_view own : {"aliases", "model_type", "bridge", "derived", "sources", "notes"}) {
     if (name == own) return true;
   }
   return absl::StartsWith(name, "published_");
@@ -74,7 +74,7 @@ int32_t Narrow(int64_t value) {
 
 // Lists of integers are layer patterns, and these are written as expressions.
 Value Shown(const Value& value) {
-  if (!value.is_list()) return value;
+  if (!value.is_list() || (!value.list().empty() && value.list()[0].is_text())) return value;
   std::vector<int64_t> pattern;
   for (const Value& item : value.list()) pattern.push_back(item.integer());
   return Value(FormatPattern(pattern));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "flightplan/v1/resolver_service.pb.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/utf8.h"
@@ -23,7 +24,9 @@
 #include "resolver/normalize/request_bounds.h"
 #include "resolver/normalize/software_image.h"
 #include "resolver/normalize/workload_message.h"
+#include "resolver/plan/model_fields.h"
 #include "resolver/plan/partial_nodes.h"
+#include "resolver/plan/stack.h"
 
 namespace flightplan {
 namespace {
@@ -60,6 +63,35 @@ Finding ImportFinding(absl::string_view note) {
   finding.seen = absl::StrCat("config.json: ", note);
   finding.source = "Flightplan's reading of Hugging Face's config.json";
   return finding;
+}
+
+// What no source states of a model of the catalogue: the launch leaves it to upstream's own default, which may build
+// another model. Where the model comes from its folder or its converter, nothing is left to a default.
+void SayUnverified(NormalizedIntent* intent) {
+  const Stack& stack = StackOf(intent->env);
+  if (stack.hf_models || stack.container) return;
+  std::vector<std::string> open;
+  for (const std::string& name : intent->model.unverified) {
+    const std::optional<Knob> knob = FindKnob(name);
+    const ModelField* const field = FindModelField(name);
+    if (!knob.has_value() || field == nullptr || *knob == Knob::max_position_embeddings) continue;  // a bound alone
+    const bool pinned =
+        std::any_of(intent->pins.begin(), intent->pins.end(), [knob](const auto& pin) { return pin.first == *knob; });
+    if (!pinned && GetField(*field, intent->model).is_none()) open.push_back(name);
+  }
+  if (open.empty()) return;
+  Finding finding;
+  finding.rule_id = "decide.model-unverified";
+  finding.area = "model";
+  finding.severity = Severity::kWarning;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "decide";
+  finding.seen = absl::StrCat("not known of ", intent->model.name, ": ", absl::StrJoin(open, ", "));
+  finding.needs =
+      "set each as the model's config.json says (--set NAME=VALUE, pinned_knobs), or give that file as the "
+      "model: the launch leaves them to upstream's defaults";
+  finding.source = "Flightplan's catalogue of models";
+  intent->findings.push_back(std::move(finding));
 }
 
 // A launch starts as many ranks on every node, so that nodes are left part empty, and what is forecast of their links
@@ -152,6 +184,7 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
   intent.stage = ReadEnum(request.stage(), kStages, Stage::kProduction, "stage", &violations);
   intent.layout = LayoutFromMessage(request.layout(), &violations);
   intent.pins = PinsFromMessages(request.knobs(), request.pinned_knobs(), "knobs", "pinned_knobs", &violations);
+  SayUnverified(&intent);
   CheckModelPins(intent.pins, "pinned_knobs", &violations);
   CheckPinsAgree(request, intent, &violations);
   LeaveToPins(intent.pins, &intent.layout);
