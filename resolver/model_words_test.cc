@@ -34,5 +34,16 @@ TEST(ModelWords, NameWhatNoSourceStates) {
   EXPECT_EQ(FindFinding(Resolved(Ling("megatron-bridge")).findings(), "decide.model-unverified"), nullptr);
 }
 
+TEST(ModelWords, SayThatASequenceGoesBeyondThePositions) {
+  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 64, 65536, 256);
+  SetSizes({.tp = 4, .pp = 1, .ep = 8}, &request);
+  const v1::ResolveConfigResponse longer = Resolved(request);
+  const v1::Finding* said = FindFinding(longer.findings(), "decide.positions-raised");
+  ASSERT_NE(said, nullptr);
+  EXPECT_EQ(said->severity(), v1::SEVERITY_INFO);
+  request.mutable_workload()->set_seq_length(32768);
+  EXPECT_EQ(FindFinding(Resolved(request).findings(), "decide.positions-raised"), nullptr);
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -94,6 +94,29 @@ void SayUnverified(NormalizedIntent* intent) {
   intent->findings.push_back(std::move(finding));
 }
 
+// Positions that the model was not trained for: its launch raises them to the sequence.
+void SayRaisedPositions(NormalizedIntent* intent) {
+  const std::optional<int64_t>& positions = intent->model.max_position_embeddings;
+  const int64_t sequence = intent->workload.seq_length;
+  if (!positions.has_value() || sequence <= *positions) return;
+  for (const auto& [pin, value] : intent->pins) {
+    if (pin == Knob::max_position_embeddings) return;
+  }
+  Finding finding;
+  finding.rule_id = "decide.positions-raised";
+  finding.area = "model";
+  finding.severity = Severity::kInfo;
+  finding.verdict = Verdict::kAdvice;
+  finding.stage = "decide";
+  finding.observed = {{"seq_length", Value(sequence)}, {"max_position_embeddings", Value(*positions)}};
+  finding.seen = absl::StrCat("seq_length=", sequence, ", and ", intent->model.name, " has ", *positions, " positions");
+  finding.needs =
+      "max_position_embeddings is raised to the sequence; the model has not seen such positions, so train it "
+      "on them or scale them";
+  finding.source = "Flightplan's catalogue of models, or the model's config.json";
+  intent->findings.push_back(std::move(finding));
+}
+
 // A launch starts as many ranks on every node, so that nodes are left part empty, and what is forecast of their links
 // is that of whole ones.
 void SayPartialNodes(NormalizedIntent* intent) {
@@ -192,6 +215,7 @@ absl::StatusOr<NormalizedIntent> NormalizeResolve(const v1::ResolveConfigRequest
     if (knob == Knob::virtual_pipeline_model_parallel_size && value == Value(1)) value = Value();
   }
   TakePins(request, intent, &intent.workload, &violations);
+  SayRaisedPositions(&intent);
   CheckStages(intent.layout, &violations);
   ReadVariables(request.env(), &intent.env, &violations);
   if (request.has_profile()) intent.profile = MeasuredProfileFromMessage(request.profile(), intent.gpu, &violations);
