@@ -278,7 +278,7 @@ class Writer {
 
 // Architectures that Megatron-Core's own classes do not build, whatever the knobs say.
 std::vector<std::string> BeyondMegatronCore(const ModelSpec& m, bool cli) {
-  std::vector<std::string> missing;
+  std::vector<std::string> missing = m.beyond_core;
   const auto need = [&](bool needed, absl::string_view what) {
     if (needed) missing.emplace_back(what);
   };

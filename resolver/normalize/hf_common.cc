@@ -125,6 +125,10 @@ absl::Status Activation(HfReader& r) {
 }
 
 absl::Status RopeScaling(HfReader& r) {
+  const rapidjson::Value* const node = r.Find("rope_scaling");
+  if (node != nullptr && !node->IsNull() && !node->IsObject()) {
+    return r.Error("rope_scaling", "needs an object, such as {\"rope_type\": \"yarn\", \"factor\": 4}, or null");
+  }
   const absl::string_view settings = RopeSettings(r);
   const auto at = [&](absl::string_view key) { return absl::StrCat(settings, ".", key); };
   const std::string type_path = r.Has(at("rope_type")) ? at("rope_type") : at("type");

@@ -1,6 +1,7 @@
 // What no single key of a config.json says.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -90,6 +91,14 @@ absl::Status SharedExperts(HfReader& r) { return SetSharedExperts(r, "moe_interm
 absl::Status SharedLikeRouted(HfReader& r) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t width, r.RequiredInt("moe_intermediate_size", 1, kMaxSize));
   if (r.model().qk_layernorm.value_or(false)) r.model().qk_layernorm_kind = "per_head";
+  for (absl::string_view path : {"n_shared_experts", "num_shared_experts"}) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const int64_t count, r.Int(path, 1, 0, 1024));
+    if (count != 1) {
+      r.Note(absl::StrCat("its ", path, " of ", count,
+                          " is not carried over: one shared expert of the routed width is "
+                          "counted, which is what Megatron-Bridge's converter makes"));
+    }
+  }
   return r.Set("moe_shared_expert_intermediate_size", Value(width), "moe_intermediate_size");
 }
 
@@ -228,6 +237,16 @@ absl::Status Ernie(HfReader& r) {
     return r.Set("moe_layer_freq", Flags(flags), "mlp_layer_types");
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t start, FirstInt(r, "moe_layer_start_index", 1));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t interval, FirstInt(r, "moe_layer_interval", 1));
+  const rapidjson::Value* last = r.Find("moe_layer_end_index");
+  if (last != nullptr && last->IsArray() && !last->Empty()) last = &(*last)[0];
+  const bool ends = last != nullptr && last->IsInt64() && last->GetInt64() >= 0 && last->GetInt64() < m.num_layers - 1;
+  if (ends || interval > 1) {
+    r.Note(absl::StrCat("its ", ends ? "moe_layer_end_index" : "moe_layer_interval",
+                        " is not carried over: experts are "
+                        "counted in each layer from moe_layer_start_index on, which is what Megatron-Bridge's "
+                        "converter makes"));
+  }
   return r.Set("moe_layer_freq", Pattern(m.num_layers, [&](int64_t i) { return i >= start; }), "moe_layer_start_index");
 }
 
@@ -345,6 +364,17 @@ absl::Status FinishHfModel(HfReader& r) {
   if (m.attention == "gqa" && m.num_query_groups == m.num_attention_heads) m.attention = "mha";
   if (!m.qk_layernorm.value_or(false)) m.qk_layernorm_kind.reset();
   if (!m.is_moe()) {
+    // DeepSeek's classes without experts are dense; a file of such a class that does not speak of them is no such
+    // model.
+    constexpr absl::string_view kCounts[] = {"num_experts", "num_local_experts", "n_routed_experts"};
+    const bool said = std::any_of(std::begin(kCounts), std::end(kCounts),
+                                  [&r](absl::string_view key) { return r.Find(key) != nullptr; });
+    if (!m.moe_layer_freq.empty() && !said) {
+      return r.Error(kCounts[0], "is missing, as are num_local_experts and n_routed_experts");
+    }
+    m.moe_layer_freq.clear();
+    m.first_k_dense.reset();
+    m.moe_shared_expert_intermediate_size.reset();
     // Some dense files carry leftovers of their MoE siblings.
     m.moe_router_topk.reset();
     m.moe_ffn_hidden_size.reset();

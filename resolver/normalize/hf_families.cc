@@ -3,6 +3,8 @@
 namespace flightplan {
 namespace {
 
+constexpr absl::string_view kPartialRotary = "partial_rotary_factor|rope_parameters.partial_rotary_factor";
+
 constexpr HfRow kCommon[] = {
     {"num_layers", "num_hidden_layers|n_layers", kRequired},
     {"hidden_size", "hidden_size|d_model", kRequired},
@@ -21,7 +23,7 @@ constexpr HfRow kCommon[] = {
     {"add_bias_linear", "mlp_bias", "false"},
     {"qk_layernorm", "use_qk_norm", "false"},
     {"rotary_base", "rope_theta|rope_parameters.rope_theta", "10000"},
-    {"rotary_percent", "partial_rotary_factor|rope_parameters.partial_rotary_factor", "1.0"},
+    {"rotary_percent", kPartialRotary, "1.0"},
     {"num_moe_experts", "num_experts|num_local_experts|n_routed_experts"},
     {"moe_router_topk", "num_experts_per_tok"},
     {"moe_ffn_hidden_size", "moe_intermediate_size"},
@@ -48,22 +50,46 @@ constexpr absl::string_view kNoConverter =
     "Megatron-Bridge@067f987df converts no such class: the sizes hold for plans and estimates, the checkpoint needs a "
     "converter of its own";
 
-constexpr HfRow kQwen2[] = {{"add_qkv_bias", "", "true"}};
-constexpr HfRow kQwen3[] = {
-    {"add_qkv_bias", "", "false"}, {"qk_layernorm", "", "true"}, {"qk_layernorm_kind", "", "per_head"}};
-constexpr HfRow kQwen3Moe[] = {{"moe_router_score_function", "", "softmax"},
+// What transformers' classes have where a file leaves it out, as save_pretrained does.
+constexpr HfRow kLlama[] = {{"layernorm_epsilon", "rms_norm_eps", "1e-6"}};
+constexpr HfRow kMistral[] = {{"num_query_groups", "num_key_value_heads", "8"},
+                              {"layernorm_epsilon", "rms_norm_eps", "1e-6"}};
+constexpr HfRow kQwen2[] = {{"add_qkv_bias", "", "true"}, {"layernorm_epsilon", "rms_norm_eps", "1e-6"}};
+constexpr HfRow kQwen3[] = {{"add_qkv_bias", "", "false"},
+                            {"qk_layernorm", "", "true"},
+                            {"qk_layernorm_kind", "", "per_head"},
+                            {"kv_channels", "head_dim", "128"},
+                            {"layernorm_epsilon", "rms_norm_eps", "1e-6"}};
+constexpr HfRow kQwen3Moe[] = {{"layernorm_epsilon", "rms_norm_eps", "1e-6"},
+                               {"moe_router_score_function", "", "softmax"},
                                {"add_qkv_bias", "", "false"},
                                {"qk_layernorm", "", "true"},
                                {"qk_layernorm_kind", "", "per_head"},
                                {"moe_router_load_balancing_type", "", "aux_loss"},
                                {"moe_aux_loss_coeff", "", "1e-3"},
                                {"moe_shared_expert_intermediate_size", "shared_expert_intermediate_size", "", true}};
-constexpr HfRow kQwen2Moe[] = {{"moe_router_score_function", "", "softmax"},
+constexpr HfRow kQwen2Moe[] = {{"layernorm_epsilon", "rms_norm_eps", "1e-6"},
+                               {"moe_router_score_function", "", "softmax"},
                                {"moe_shared_expert_intermediate_size", "shared_expert_intermediate_size", "5632"},
                                {"moe_shared_expert_gate", "", "true"},
                                {"add_qkv_bias", "qkv_bias", "true"},
                                {"moe_router_load_balancing_type", "", "aux_loss"}};
-constexpr HfRow kQwenHybrid[] = {{"moe_router_score_function", "", "softmax"},
+constexpr HfRow kQwenHybridDense[] = {{"attention", "", "linear-hybrid"},
+                                      {"qk_layernorm", "", "true"},
+                                      {"qk_layernorm_kind", "", "per_head"},
+                                      {"layernorm_zero_centered_gamma", "", "true"},
+                                      {"attention_output_gate", "", "true"},
+                                      {"rotary_percent", kPartialRotary, "0.25"},
+                                      {"linear_conv_kernel_dim", "linear_conv_kernel_dim", "4"},
+                                      {"linear_key_head_dim", "linear_key_head_dim", "128"},
+                                      {"linear_value_head_dim", "linear_value_head_dim", "128"},
+                                      {"linear_num_key_heads", "linear_num_key_heads", "16"},
+                                      {"linear_num_value_heads", "linear_num_value_heads", "32"},
+                                      {"layernorm_epsilon", "rms_norm_eps", "1e-6"}};
+constexpr HfDerivation kLinearLayers[] = {hf::LinearLayers};
+constexpr HfRow kQwenHybrid[] = {{"layernorm_epsilon", "rms_norm_eps", "1e-6"},
+                                 {"rotary_percent", kPartialRotary, "0.25"},
+                                 {"moe_router_score_function", "", "softmax"},
                                  {"attention", "", "linear-hybrid"},
                                  {"qk_layernorm", "", "true"},
                                  {"qk_layernorm_kind", "", "per_head"},
@@ -80,7 +106,7 @@ constexpr HfRow kQwenHybrid[] = {{"moe_router_score_function", "", "softmax"},
                                  {"linear_num_key_heads", "linear_num_key_heads", "16"},
                                  {"linear_num_value_heads", "linear_num_value_heads", "32"},
                                  {"moe_shared_expert_intermediate_size", "shared_expert_intermediate_size", "", true}};
-constexpr HfDerivation kQwenHybridDerivations[] = {hf::EveryLayerMoe, hf::LinearLayers};
+constexpr HfDerivation kQwenHybridDerivations[] = {hf::OnlyMoeLayers, hf::LinearLayers};
 
 constexpr HfRow kDeepSeekV2[] = {{"moe_router_score_function", "scoring_func", "softmax"},
                                  {"tie_embeddings", "", "false"},
@@ -89,7 +115,8 @@ constexpr HfRow kDeepSeekV2[] = {{"moe_router_score_function", "scoring_func", "
                                  {"moe_router_dtype", "", "fp32"},
                                  {"make_vocab_size_divisible_by", "", "3200"},
                                  {"first_k_dense", "first_k_dense_replace", kRequired}};
-constexpr HfRow kDeepSeekV3[] = {{"tie_embeddings", "", "false"},
+constexpr HfRow kDeepSeekV3[] = {{"layernorm_epsilon", "rms_norm_eps", "1e-6"},
+                                 {"tie_embeddings", "", "false"},
                                  {"moe_router_pre_softmax", "", "true"},
                                  {"moe_router_load_balancing_type", "", "seq_aux_loss"},
                                  {"moe_router_dtype", "", "fp32"},
@@ -177,7 +204,7 @@ constexpr HfRow kGptOss[] = {{"moe_router_score_function", "", "softmax"},
                              {"moe_router_pre_softmax", "", "false"},
                              {"moe_router_load_balancing_type", "", "none"},
                              {"activation", "", "swiglu_oai"},
-                             {"activation_func_clamp_value", "", "7.0"},
+                             {"activation_func_clamp_value", "", "7.0", false, "swiglu_limit"},
                              {"glu_linear_offset", "", "1.0"},
                              {"softmax_type", "", "learnable"},
                              {"window_attn_skip_freq", "", "2"},
@@ -194,13 +221,14 @@ constexpr HfRow kOlmoe[] = {
     {"moe_router_pre_softmax", "", "true"}, {"moe_router_score_function", "", "softmax"},
     {"moe_router_dtype", "", "fp32"},       {"moe_ffn_hidden_size", "intermediate_size", kRequired}};
 constexpr HfDerivation kOlmoeDerivations[] = {hf::EveryLayerMoe, hf::SoftmaxScoringOnly};
-constexpr HfRow kMiniMaxM2[] = {{"add_qkv_bias", "", "false"},
+constexpr HfRow kMiniMaxM2[] = {{"layernorm_epsilon", "rms_norm_eps", "1e-6"},
+                                {"add_qkv_bias", "", "false"},
                                 {"qk_layernorm", "", "true"},
                                 {"qk_layernorm_kind", "", "full_dim"},
                                 {"moe_router_pre_softmax", "", "false"},
                                 {"moe_router_load_balancing_type", "", "aux_loss"},
                                 {"moe_router_score_function", "", "sigmoid"},
-                                {"moe_router_enable_expert_bias", "", "true"},
+                                {"moe_router_enable_expert_bias", "", "true", false, "use_routing_bias"},
                                 {"moe_aux_loss_coeff", "router_aux_loss_coef", "1e-3"},
                                 {"moe_ffn_hidden_size", "moe_intermediate_size|intermediate_size", kRequired}};
 constexpr HfDerivation kMiniMaxM2Derivations[] = {hf::EveryLayerMoe, hf::RotaryDimension};
@@ -225,7 +253,7 @@ constexpr HfRow kMiniMaxM3[] = {{"attention", "", "gqa+block-sparse"},
                                 {"index_n_heads", "sparse_attention_config.sparse_num_index_heads", "4"},
                                 {"index_head_dim", "sparse_attention_config.sparse_index_dim", "128"}};
 constexpr HfDerivation kMiniMaxM3Derivations[] = {hf::RotaryDimension, hf::MiniMaxM3};
-constexpr HfRow kErnie[] = {{"add_qkv_bias", "", "false"},
+constexpr HfRow kErnie[] = {{"add_qkv_bias", "", "false", false, "use_bias"},
                             {"rotary_base", "", "500000"},
                             {"rotary_interleaved", "", "true"},
                             {"moe_router_load_balancing_type", "", "aux_loss"},
@@ -259,7 +287,19 @@ constexpr HfRow kNemotron[] = {{"normalization", "", "LayerNorm"},       {"activ
                                {"gated_linear_unit", "", "false"},       {"add_bias_linear", "", "false"},
                                {"attention_dropout", "", "0.0"},         {"layernorm_zero_centered_gamma", "", "true"},
                                {"layernorm_epsilon", "norm_eps", "1e-5"}};
-constexpr HfRow kGemma2[] = {{"activation", "", "geglu_tanh"},
+constexpr HfRow kGemma[] = {{"activation", "", "geglu_tanh"},
+                            {"gated_linear_unit", "", "true"},
+                            {"tie_embeddings", "", "true"},
+                            {"layernorm_zero_centered_gamma", "", "true"},
+                            {"add_bias_linear", "", "false"},
+                            {"kv_channels", "head_dim", "256"},
+                            {"layernorm_epsilon", "rms_norm_eps", "1e-6"}};
+constexpr HfDerivation kGemmaDerivations[] = {hf::Gemma};
+constexpr HfRow kGemma2[] = {{"num_attention_heads", "num_attention_heads", "8"},
+                             {"num_query_groups", "num_key_value_heads", "4"},
+                             {"kv_channels", "head_dim", "256"},
+                             {"layernorm_epsilon", "rms_norm_eps", "1e-6"},
+                             {"activation", "", "geglu_tanh"},
                              {"gated_linear_unit", "", "true"},
                              {"attention_dropout", "", "0.0"},
                              {"tie_embeddings", "", "true"},
@@ -268,7 +308,7 @@ constexpr HfRow kGemma2[] = {{"activation", "", "geglu_tanh"},
                              {"norms_per_layer", "", "4"},
                              {"attention", "", "gqa+sliding"},
                              {"window_attn_skip_freq", "", "2"},
-                             {"window_size", "sliding_window", kRequired}};
+                             {"window_size", "sliding_window", "4096"}};
 constexpr HfDerivation kGemma2Derivations[] = {hf::Gemma2};
 constexpr HfRow kGemma3[] = {{"activation", "", "geglu_tanh"},
                              {"gated_linear_unit", "", "true"},
@@ -314,17 +354,21 @@ constexpr HfRow kMimoV2Flash[] = {{"attention", "", "gqa+sliding"},
 constexpr HfDerivation kMimoV2FlashDerivations[] = {hf::MiMoV2Flash};
 constexpr HfRow kMimo[] = {
     {"qk_layernorm", "", "false"}, {"add_qkv_bias", "", "true"}, {"mtp_loss_scaling_factor", "", "0.1"}};
-constexpr HfRow kBailing[] = {{"tie_embeddings", "", "false"},
+constexpr HfRow kBailing[] = {{"layernorm_epsilon", "rms_norm_eps", "1e-6"},
+                              {"tie_embeddings", "", "false"},
                               {"qk_layernorm", "", "true"},
                               {"qk_layernorm_kind", "", "per_head"},
                               {"moe_router_pre_softmax", "", "true"},
                               {"moe_router_load_balancing_type", "", "none"},
-                              {"moe_router_score_function", "", "sigmoid"},
-                              {"moe_router_enable_expert_bias", "", "true"},
+                              {"moe_router_score_function", "", "sigmoid", false, "score_function"},
+                              {"moe_router_enable_expert_bias", "", "true", false, "moe_router_enable_expert_bias"},
                               {"moe_router_dtype", "", "fp32"},
+                              {"add_bias_linear", "", "false", false, "use_bias"},
                               {"add_qkv_bias", "use_qkv_bias", "false"},
                               {"first_k_dense", "first_k_dense_replace", kRequired}};
-constexpr HfRow kMixtral[] = {{"moe_router_score_function", "", "softmax"},
+constexpr HfRow kMixtral[] = {{"num_query_groups", "num_key_value_heads", "8"},
+                              {"rotary_base", "rope_theta|rope_parameters.rope_theta", "1000000"},
+                              {"moe_router_score_function", "", "softmax"},
                               {"num_moe_experts", "num_local_experts", "8"},
                               {"moe_ffn_hidden_size", "intermediate_size", kRequired},
                               {"moe_router_pre_softmax", "", "false"},
@@ -391,24 +435,25 @@ constexpr HfRow kStep35[] = {{"attention", "", "gqa+sliding"},
 constexpr HfDerivation kStep35Derivations[] = {hf::Step35};
 
 const HfFamily kFamilies[] = {
-    {"llama", "LlamaForCausalLM", {}, {}},
-    {"mistral", "MistralForCausalLM", {}, kSliding},
+    {"llama", "LlamaForCausalLM", kLlama, {}},
+    {"mistral", "MistralForCausalLM|Mistral3ForConditionalGeneration", kMistral, kSliding},
     {"mixtral", "MixtralForCausalLM", kMixtral, kMixtralDerivations, kNoConverter},
-    {"qwen2", "Qwen2ForCausalLM", kQwen2, {}},
-    {"qwen3", "Qwen3ForCausalLM", kQwen3, {}},
-    {"qwen3_moe", "Qwen3MoeForCausalLM", kQwen3Moe, kMoeEverywhere},
+    {"qwen2", "Qwen2ForCausalLM|Qwen2_5_VLForConditionalGeneration", kQwen2, {}},
+    {"qwen3", "Qwen3ForCausalLM|Qwen3VLForConditionalGeneration", kQwen3, {}},
+    {"qwen3_moe", "Qwen3MoeForCausalLM|Qwen3VLMoeForConditionalGeneration", kQwen3Moe, kMoeEverywhere},
     {"qwen2_moe", "Qwen2MoeForCausalLM", kQwen2Moe, kMoeEverywhere, kNoConverter},
     {"qwen3_next", "Qwen3NextForCausalLM", kQwenHybrid, kQwenHybridDerivations},
     {"qwen3_5_moe", "Qwen3_5MoeForCausalLM|Qwen3_5MoeForConditionalGeneration", kQwenHybrid, kQwenHybridDerivations},
+    {"qwen3_5", "Qwen3_5ForCausalLM|Qwen3_5ForConditionalGeneration", kQwenHybridDense, kLinearLayers},
     {"deepseek_v2", "DeepseekV2ForCausalLM", kDeepSeekV2, kLatentMoe},
     // Kimi-K2 is published with DeepSeek's class and converted as such.
     {"deepseek_v3", "DeepseekV3ForCausalLM", kDeepSeekV3, kLatentMoe},
-    {"kimi_k2", "KimiK2ForCausalLM", kKimiK2, kLatentMoe},
+    {"kimi_k2", "KimiK2ForCausalLM|KimiK25ForConditionalGeneration", kKimiK2, kLatentMoe},
     {"deepseek_v32", "DeepseekV32ForCausalLM", kDeepSeekV3, kDeepSeekV32Derivations, kNoConverter},
     {"glm4_moe_lite", "Glm4MoeLiteForCausalLM", kGlm47Flash, kLatentMoe},
     {"glm_moe_dsa", "GlmMoeDsaForCausalLM", kGlm5, kGlm5Derivations, "Megatron-Bridge trains this class without MTP"},
     {"deepseek_v4", "DeepseekV4ForCausalLM", kDeepSeekV4, kDeepSeekV4Derivations},
-    {"glm4_moe", "Glm4MoeForCausalLM", kGlm45, kGlm45Derivations},
+    {"glm4_moe", "Glm4MoeForCausalLM|Glm4vMoeForConditionalGeneration", kGlm45, kGlm45Derivations},
     {"gpt_oss", "GptOssForCausalLM", kGptOss, kAllMoe},
     {"olmoe", "OlmoeForCausalLM", kOlmoe, kOlmoeDerivations},
     {"minimax_m2", "MiniMaxM2ForCausalLM", kMiniMaxM2, kMiniMaxM2Derivations, "MTP modules are not converted"},
@@ -417,6 +462,7 @@ const HfFamily kFamilies[] = {
     {"ernie4_5_moe", "Ernie4_5_MoeForCausalLM", kErnie, kErnieDerivations},
     {"nemotron_h", "NemotronHForCausalLM", kNemotronH, kNemotronHDerivations},
     {"nemotron", "NemotronForCausalLM", kNemotron, {}},
+    {"gemma", "GemmaForCausalLM", kGemma, kGemmaDerivations},
     {"gemma2", "Gemma2ForCausalLM", kGemma2, kGemma2Derivations},
     {"gemma3", "Gemma3ForCausalLM|Gemma3ForConditionalGeneration", kGemma3, kGemma3Derivations},
     {"gemma4", "Gemma4ForCausalLM|Gemma4ForConditionalGeneration", kGemma4, kGemma4Derivations},

@@ -19,6 +19,8 @@ struct HfRow {
   // an error.
   absl::string_view otherwise = {};
   bool zero_is_none = false;
+  // Where there are no keys: the one whose other value a user should hear of. "": that of the common row of the field.
+  absl::string_view checked = {};
 };
 inline constexpr absl::string_view kRequired = "!";
 
@@ -65,6 +67,7 @@ absl::Status NemotronHybrid(HfReader& reader);
 absl::Status KimiHybrid(HfReader& reader);
 absl::Status KimiK3(HfReader& reader);
 absl::Status Llama4(HfReader& reader);
+absl::Status Gemma(HfReader& reader);
 absl::Status Gemma2(HfReader& reader);
 absl::Status Gemma3(HfReader& reader);
 absl::Status Gemma4(HfReader& reader);

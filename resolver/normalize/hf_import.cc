@@ -1,5 +1,7 @@
 #include "resolver/normalize/hf_import.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -34,6 +36,13 @@ absl::Status Parse(absl::string_view json, rapidjson::Document* document) {
 absl::StatusOr<std::string> ArchitectureOf(const rapidjson::Value& root) {
   const auto it = root.FindMember("architectures");
   if (it == root.MemberEnd()) {
+    if (const auto peft = root.FindMember("peft_type"); peft != root.MemberEnd()) {
+      const auto base = root.FindMember("base_model_name_or_path");
+      const bool named = base != root.MemberEnd() && base->value.IsString();
+      return absl::InvalidArgumentError(
+          absl::StrCat("$.peft_type: this is an adapter and has no sizes; give the config.json of its base model",
+                       named ? ", " : "", named ? Utf8Prefix(base->value.GetString(), 100) : ""));
+    }
     return absl::InvalidArgumentError(
         "$.architectures: is missing; needs a list with the model's class, such as [\"Qwen3MoeForCausalLM\"]");
   }
@@ -45,19 +54,26 @@ absl::StatusOr<std::string> ArchitectureOf(const rapidjson::Value& root) {
 }
 
 absl::StatusOr<const HfFamily*> FamilyOf(const std::string& architecture) {
-  std::vector<absl::string_view> known;
+  // What all names end with makes none of them near.
+  const auto head = [](absl::string_view name) { return name.substr(0, name.find("For")); };
+  std::vector<absl::string_view> known, heads;
   for (const HfFamily& family : HfFamilies()) {
     for (absl::string_view name : absl::StrSplit(family.classes, '|')) {
       if (name == architecture) return &family;
       known.push_back(name);
+      heads.push_back(head(name));
     }
   }
-  const absl::string_view nearest = NearestName(architecture, known);
-  return absl::InvalidArgumentError(absl::StrCat("$.architectures: the class '", Utf8Prefix(architecture, 100),
-                                                 "' is not known, so there is no mapping from its keys",
-                                                 nearest.empty() ? "" : absl::StrCat("; nearest known: ", nearest),
-                                                 "; give the sizes as an explicit model instead, or use one of ",
-                                                 absl::StrJoin(known, ", ")));
+  const absl::string_view near = NearestName(head(architecture), heads);
+  const auto at = std::find(heads.begin(), heads.end(), near);
+  const absl::string_view nearest = near.empty() ? near : known[static_cast<size_t>(at - heads.begin())];
+  return absl::InvalidArgumentError(
+      absl::StrCat("$.architectures: the class '", Utf8Prefix(architecture, 100),
+                   "' is not known, so there is no mapping from its keys",
+                   nearest.empty() ? "" : absl::StrCat("; nearest known: ", nearest),
+                   "; give its sizes instead, as a model of a catalogue of your own (--catalog-dir) "
+                   "or as model.spec, or use one of ",
+                   absl::StrJoin(known, ", ")));
 }
 
 // A constant of the tables, written as a plain YAML scalar.
@@ -67,6 +83,29 @@ absl::StatusOr<Value> Literal(absl::string_view text) {
   node.kind = YamlNode::Kind::kScalar;
   node.text = std::string(text);
   return ValueFromYaml(node);
+}
+
+bool Same(const Value& a, const Value& b) { return a == b || (a.is_number() && b.is_number() && a.real() == b.real()); }
+
+// A constant of a class goes over the file, as its converter has it: said where the file says something else.
+void NoteContradiction(const HfRow& row, const Value& constant, HfReader& reader) {
+  absl::string_view keys = row.checked;
+  for (const HfRow& common : HfCommonRows()) {
+    if (keys.empty() && common.field == row.field) keys = common.keys;
+  }
+  // One group is none. Of other fields that a class has none of, its derivations speak.
+  const bool groups = row.field == "moe_router_num_groups" || row.field == "moe_router_group_topk";
+  if (constant.is_none() && !groups && row.field != "mtp_num_layers") return;
+  for (absl::string_view key : absl::StrSplit(keys, '|', absl::SkipEmpty())) {
+    if (!reader.Has(key)) continue;
+    const absl::StatusOr<std::optional<Value>> said = reader.Get(key);
+    if (!said.ok() || !said->has_value() || Same(**said, constant)) return;
+    if (constant.is_none() && ((*said)->real() == 0 || (groups && (*said)->real() == 1))) return;
+    reader.Note(absl::StrCat("its ", key, " of ", Utf8Prefix((*said)->ToText(), 60), " is not carried over: models of ",
+                             "this class have ", row.field, " ", constant.is_none() ? "unset" : constant.ToText(),
+                             " as Megatron-Bridge or transformers builds them"));
+    return;
+  }
 }
 
 absl::Status Apply(const HfRow& row, HfReader& reader) {
@@ -88,6 +127,7 @@ absl::Status Apply(const HfRow& row, HfReader& reader) {
     return reader.Error(keys.front(), "is missing");
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(Value literal, Literal(row.otherwise));
+  if (row.keys.empty()) NoteContradiction(row, literal, reader);
   return reader.Set(row.field, literal, path);
 }
 
@@ -118,6 +158,16 @@ absl::Status Run(const HfFamily& family, HfReader& reader) {
   return FinishHfModel(reader);
 }
 
+// The key of the file that gives a field; empty: none alone.
+absl::string_view KeyOf(absl::string_view field, const HfFamily& family) {
+  for (absl::Span<const HfRow> rows : {family.rows, HfCommonRows()}) {
+    for (const HfRow& row : rows) {
+      if (row.field == field && !row.keys.empty()) return row.keys.substr(0, row.keys.find('|'));
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 absl::StatusOr<ModelSpec> ImportHfConfig(absl::string_view json, std::vector<std::string>* notes) {
@@ -131,6 +181,11 @@ absl::StatusOr<ModelSpec> ImportHfConfig(absl::string_view json, std::vector<std
   model.family = std::string(family->label);
   model.sources = {"config.json"};
   if (!family->note.empty()) reader.Note(std::string(family->note));
+  for (const char* tower : {"vision_config", "audio_config"}) {
+    const auto found = document.FindMember(tower);
+    if (found == document.MemberEnd() || !found->value.IsObject()) continue;
+    reader.Note(absl::StrCat("the language model alone: the encoder of its ", tower, " is not counted"));
+  }
   FLIGHTPLAN_RETURN_IF_ERROR(Run(*family, reader));
   // The outer tag: a wrapper's text_config has one of its own.
   const auto model_type = document.FindMember("model_type");
@@ -140,6 +195,7 @@ absl::StatusOr<ModelSpec> ImportHfConfig(absl::string_view json, std::vector<std
   }
   model.name = model.model_type.value_or(std::string(family->label));
   for (const ModelFault& fault : CheckModel(model)) {
+    if (const absl::string_view key = KeyOf(fault.field, *family); !key.empty()) return reader.Error(key, fault.what);
     return absl::InvalidArgumentError(absl::StrCat("config.json: field ", fault.field, ": ", fault.what));
   }
   return model;

@@ -132,7 +132,7 @@ TEST(HfImport, NamesThePathOfAWrongField) {
   EXPECT_EQ(Spoiled("\"num_experts\": 8", "\"num_experts\": 1000000000000000000"),
             "$.num_experts: is 1000000000000000000; needs an integer from 1 to 65536");
   EXPECT_EQ(Spoiled("\"num_experts_per_tok\": 2", "\"num_experts_per_tok\": 9"),
-            "config.json: field moe_router_topk: is 9; needs at most num_moe_experts, 8");
+            "$.num_experts_per_tok: is 9; needs at most num_moe_experts, 8");
   EXPECT_EQ(Spoiled("\"norm_topk_prob\": true", "\"norm_topk_prob\": 1"),
             "$.norm_topk_prob: is 1; needs true or false");
   EXPECT_EQ(Spoiled("\"norm_topk_prob\": true", "\"norm_topk_prob\": true, \"decoder_sparse_step\": 2"),

@@ -48,6 +48,7 @@ void CountAlike(HfReader& r, absl::string_view which, int64_t layers, const Head
   const int64_t hidden = r.model().hidden_size;
   const double off = static_cast<double>(layers) * (Projections(hidden, counted) - Projections(hidden, heads));
   if (off == 0) return;
+  r.model().beyond_core.push_back(absl::StrCat("heads of their own in ", which));
   const std::string size =
       heads.v_size == heads.qk_size ? absl::StrCat(heads.qk_size) : absl::StrCat(heads.qk_size, " and ", heads.v_size);
   r.Note(
@@ -55,6 +56,23 @@ void CountAlike(HfReader& r, absl::string_view which, int64_t layers, const Head
                       "%d, which is %.3g million parameters too %s",
                       layers, which, heads.query, heads.groups, size, counted.query, counted.groups, counted.qk_size,
                       std::abs(off) / 1e6, off > 0 ? "many" : "few"));
+}
+
+// Keys that Megatron-Core's own classes have nothing for.
+void BeyondCore(HfReader& r) {
+  constexpr std::pair<absl::string_view, absl::string_view> kKeys[] = {
+      {"attention_value_scale", "a scale of its own for values"},
+      {"add_swa_attention_sink_bias", "sinks in layers with a window alone"},
+      {"swa_rope_theta", "a rotary base for each kind of layer"},
+      {"partial_rotary_factors", "a share of rotated channels for each layer"},
+      {"use_head_wise_attn_gate", "a gate for each attention head"},
+      {"swiglu_limits", "limits of SwiGLU for each layer"},
+      {"yarn_only_types", "scaled positions in layers of one kind alone"}};
+  for (const auto& [key, what] : kKeys) {
+    const rapidjson::Value* const node = r.Find(key);
+    if (node == nullptr || node->IsNull() || node->IsFalse()) continue;
+    r.model().beyond_core.emplace_back(what);
+  }
 }
 
 absl::Status NeedsOneALayer(HfReader& r, absl::string_view path, size_t entries) {
@@ -126,8 +144,10 @@ absl::Status WhichWindowed(HfReader& r) {
 namespace hf {
 
 absl::Status SlidingWindow(HfReader& r) {
-  if (!r.Has("sliding_window")) return absl::OkStatus();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t window, r.RequiredInt("sliding_window", 1, kMaxWindow));
+  // MistralConfig has a window by itself; a null says that there is none.
+  const bool by_itself = r.model().family == "mistral" && r.Find("sliding_window") == nullptr;
+  if (!by_itself && !r.Has("sliding_window")) return absl::OkStatus();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t window, r.Int("sliding_window", 4096, 1, kMaxWindow));
   r.model().attention = "gqa+sliding";
   r.model().window_size = window;
   return absl::OkStatus();
@@ -154,10 +174,16 @@ absl::Status Windows(HfReader& r) {
   return absl::OkStatus();
 }
 
+// The second and third are told by their norms already.
+absl::Status Gemma(HfReader& r) {
+  r.model().beyond_core.emplace_back("embeddings scaled by the width");
+  return absl::OkStatus();
+}
+
 // Attention scores are scaled by the head size unless the file says otherwise.
 absl::Status Gemma2(HfReader& r) {
   ModelSpec& m = r.model();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t scalar, r.RequiredInt("query_pre_attn_scalar", 1, kMaxSize));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t scalar, r.Int("query_pre_attn_scalar", 256, 1, kMaxSize));
   if (scalar != m.kv_channels.value_or(0)) m.query_pre_attn_scalar = scalar;
   return absl::OkStatus();
 }
@@ -203,6 +229,7 @@ absl::Status Gemma4(HfReader& r) {
 
 absl::Status MiMoV2Flash(HfReader& r) {
   ModelSpec& m = r.model();
+  BeyondCore(r);
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> windowed, r.Ints("hybrid_layer_pattern"));
   FLIGHTPLAN_RETURN_IF_ERROR(SetWindowed(r, "hybrid_layer_pattern", windowed));
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> moe, r.Ints("moe_layer_freq"));
@@ -238,11 +265,13 @@ absl::Status Step3(HfReader& r) {
 absl::Status Step35(HfReader& r) {
   ModelSpec& m = r.model();
   FLIGHTPLAN_RETURN_IF_ERROR(Step3(r));
+  BeyondCore(r);
   const rapidjson::Value* theta = r.Find("rope_theta");
   const bool listed = theta != nullptr && theta->IsArray();
   if (listed && (theta->Empty() || !(*theta)[0].IsNumber()))
     return r.Error("rope_theta", "needs a number, or a list of them");
   if (listed) {
+    m.beyond_core.emplace_back("a rotary base for each layer");
     FLIGHTPLAN_RETURN_IF_ERROR(r.Set("rotary_base", Value((*theta)[0].GetDouble()), "rope_theta"));
   } else {
     FLIGHTPLAN_ASSIGN_OR_RETURN(double base, r.Real("rope_theta", 10000));

@@ -36,6 +36,8 @@ struct ModelSpec {
   std::vector<std::string> sources;
   std::vector<std::string> derived;     // fields that follow from others rather than from a source
   std::vector<std::string> unverified;  // fields that no source states
+  // What it has that Megatron-Core's own classes do not build, beside what other fields say: phrases.
+  std::vector<std::string> beyond_core;
   std::string notes;
 
   // Shape.

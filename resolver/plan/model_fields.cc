@@ -42,6 +42,7 @@ const ModelField kFields[] = {
     {"sources", &M::sources},
     {"derived", &M::derived},
     {"unverified", &M::unverified},
+    {"beyond_core", &M::beyond_core},
     {"notes", &M::notes},
 
     {"num_layers", &M::num_layers, 1, kMaxLayers},
