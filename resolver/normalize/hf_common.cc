@@ -133,7 +133,8 @@ absl::Status RopeScaling(HfReader& r) {
   const auto at = [&](absl::string_view key) { return absl::StrCat(settings, ".", key); };
   const std::string type_path = r.Has(at("rope_type")) ? at("rope_type") : at("type");
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::string type, r.Text(type_path, "default"));
-  if (type == "default") return absl::OkStatus();
+  // Of a model that sees: text has the same position in each of its sections.
+  if (type == "default" || type == "mrope") return absl::OkStatus();
   FLIGHTPLAN_RETURN_IF_ERROR(r.Set("rope_scaling_type", Value(type), type_path));
   const bool latent = r.Has("kv_lora_rank") || r.Has("o_lora_rank");
   if (type == "yarn") return Yarn(r, settings, latent);

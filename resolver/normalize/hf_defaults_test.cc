@@ -69,6 +69,7 @@ const Note kNotes[] = {
     {"Ernie4_5_MoeForCausalLM", R"(, "moe_layer_interval": 2)", "its moe_layer_interval is not carried over"},
     {"Ernie4_5_MoeForCausalLM", R"(, "moe_layer_end_index": 2)", "its moe_layer_end_index is not carried over"},
     {"Ernie4_5_MoeForCausalLM", R"(, "moe_layer_end_index": -1, "moe_layer_interval": 1, "rope_theta": 5e5)", ""},
+    {"Qwen2_5_VLForConditionalGeneration", R"(, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]})", ""},
     {"Qwen3VLForConditionalGeneration", R"(, "vision_config": {})", "the encoder of its vision_config is not counted"},
 };
 
@@ -106,6 +107,7 @@ TEST(HfImport, RefusalsNameTheKeyOfTheFile) {
       {text, "$.rope_scaling: needs an object"},
       {R"({"peft_type": "LORA", "base_model_name_or_path": "meta-llama/Llama-3.1-8B"})",
        "$.peft_type: this is an adapter and has no sizes; give the config.json of its base model, meta-llama/Llama"},
+      {R"({"_name_or_path": "x/y"})", "$.architectures: is missing, and so are the sizes: give the config.json of"},
       {decilm, "so there is no mapping from its keys; give its sizes instead, as a model of a catalogue"}};
   for (const Refusal& row : rows) {
     const absl::Status status = ImportHfConfig(row.json).status();

@@ -43,8 +43,10 @@ absl::StatusOr<std::string> ArchitectureOf(const rapidjson::Value& root) {
           absl::StrCat("$.peft_type: this is an adapter and has no sizes; give the config.json of its base model",
                        named ? ", " : "", named ? Utf8Prefix(base->value.GetString(), 100) : ""));
     }
-    return absl::InvalidArgumentError(
-        "$.architectures: is missing; needs a list with the model's class, such as [\"Qwen3MoeForCausalLM\"]");
+    const bool sized = root.HasMember("hidden_size") || root.HasMember("d_model") || root.HasMember("text_config");
+    return absl::InvalidArgumentError(absl::StrCat(
+        "$.architectures: is missing", sized ? "" : ", and so are the sizes: give the config.json of the model itself",
+        "; needs a list with the model's class, such as [\"Qwen3MoeForCausalLM\"]"));
   }
   const rapidjson::Value& list = it->value;
   if (!list.IsArray() || list.Empty() || !list[0].IsString()) {
