@@ -44,14 +44,6 @@ std::string LocationText(const v1::Location& at) {
   return "";
 }
 
-std::vector<std::string> FixTexts(const v1::Finding& finding, const Spelling& spelling) {
-  std::vector<std::string> fixes;
-  for (const v1::Fix& fix : finding.fixes()) {
-    if (fixes.size() < kShownFixes) fixes.push_back(FixText(fix, spelling));
-  }
-  return fixes;
-}
-
 void AppendLine(absl::string_view line, Style style, const Terminal& terminal, std::string* out) {
   absl::StrAppend(out, std::string(kIndent, ' '), terminal.Paint(line, style), "\n");
 }
@@ -85,7 +77,8 @@ std::string FindingText(const v1::Finding& finding, const Spelling& spelling, bo
   const std::string head = absl::StrCat("  ", severity.word, std::string(kIndent, ' ')).substr(0, kIndent);
   std::string out = absl::StrCat(terminal.Paint(head, severity.style), body.substr(kIndent));
   if (!finding.needs().empty()) AppendBlock(absl::StrCat("needs: ", finding.needs()), Style::kPlain, terminal, &out);
-  AppendFixes(finding.area() == "next-step" ? "try: " : "fix: ", FixTexts(finding, spelling), terminal, &out);
+  AppendFixes(finding.area() == "next-step" ? "try: " : "fix: ",
+              doors::FixTexts(finding.fixes(), spelling, kShownFixes), terminal, &out);
   const bool source = !finding.source().text().empty() && (verbose || finding.severity() != v1::SEVERITY_INFO);
   AppendBlock(absl::StrCat("[", finding.rule_id(), "]", source ? absl::StrCat("  ", finding.source().text()) : "",
                            finding.source().field_report() ? " (field report)" : ""),

@@ -1,6 +1,7 @@
 #include "service/doors/review.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -67,13 +68,10 @@ FindingLine LineOf(const v1::Finding& finding, const Spelling& spelling) {
   line.column = finding.location().column();
   line.seen = finding.seen();
   line.needs = finding.needs();
-  for (const v1::Fix& fix : finding.fixes()) {
-    std::string text = FixText(fix, spelling);
-    if (line.fix.empty()) {
-      line.fix = std::move(text);
-    } else {
-      line.other_fixes.push_back(std::move(text));
-    }
+  line.other_fixes = FixTexts(finding.fixes(), spelling, std::numeric_limits<size_t>::max());
+  if (!line.other_fixes.empty()) {
+    line.fix = std::move(line.other_fixes.front());
+    line.other_fixes.erase(line.other_fixes.begin());
   }
   return line;
 }

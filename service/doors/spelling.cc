@@ -110,6 +110,17 @@ std::string FixText(const v1::Fix& fix, const Spelling& spelling) {
   return absl::StrJoin(parts, " ");
 }
 
+std::vector<std::string> FixTexts(const google::protobuf::RepeatedPtrField<v1::Fix>& fixes, const Spelling& spelling,
+                                  size_t limit) {
+  std::vector<std::string> texts;
+  for (const v1::Fix& fix : fixes) {
+    if (texts.size() == limit) break;
+    std::string text = FixText(fix, spelling);
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
 Spelling TargetSpelling(const Entries& config, absl::string_view target) {
   std::map<std::string, std::string> spellings;
   for (const v1::ConfigEntry& entry : config) spellings[entry.name()] = entry.spelling();

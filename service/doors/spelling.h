@@ -1,8 +1,10 @@
 // Spells a fix the way the user would type it in the launch.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "flightplan/v1/resolver_service.pb.h"
@@ -26,6 +28,9 @@ struct Spelling {
 Spelling TargetSpelling(const Entries& config, absl::string_view target);
 
 std::string FixText(const v1::Fix& fix, const Spelling& spelling);
+// Of the first `limit` fixes that differ: what differs only in a value that is there already is written alike.
+std::vector<std::string> FixTexts(const google::protobuf::RepeatedPtrField<v1::Fix>& fixes, const Spelling& spelling,
+                                  size_t limit);
 // The same of a step of a repair, which may be one of the text itself.
 std::string StepText(const v1::RepairStep& step, const Spelling& spelling);
 

@@ -42,6 +42,20 @@ TEST(FixText, QuotesWhatAShellWouldTakeForItself) {
   EXPECT_EQ(FixText(fix, TargetSpelling({}, "megatron-lm main")), "--pipeline-model-parallel-layout 'Et|tL'");
 }
 
+TEST(FixTexts, WritesWhatIsWordedAlikeOnce) {
+  v1::Finding finding;
+  for (const int assignments : {1, 2}) {
+    v1::Fix* const fix = finding.add_fixes();
+    for (int i = 0; i < assignments; ++i) {
+      v1::KnobSetting* const setting = fix->add_knobs();
+      setting->set_name("mock_data");
+      setting->mutable_value()->set_bool_value(false);
+    }
+  }
+  EXPECT_EQ(FixTexts(finding.fixes(), TargetSpelling({}, "megatron-lm main"), 3),
+            std::vector<std::string>{"without --mock-data"});
+}
+
 // The field of comm_overlap is copied over the model's, whose word is the same.
 TEST(FixText, SaysAWordOfTwoKnobsOnce) {
   v1::Fix fix;

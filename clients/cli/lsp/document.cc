@@ -79,10 +79,7 @@ std::string RangeOf(const v1::Finding& finding, const Document& document, const 
 std::string MessageOf(const v1::Finding& finding, const Spelling& spelling) {
   std::string message = finding.seen();
   if (!finding.needs().empty()) absl::StrAppend(&message, "\nneeds: ", finding.needs());
-  std::vector<std::string> fixes;
-  for (const v1::Fix& fix : finding.fixes()) {
-    if (fixes.size() < kShownFixes) fixes.push_back(FixText(fix, spelling));
-  }
+  const std::vector<std::string> fixes = doors::FixTexts(finding.fixes(), spelling, kShownFixes);
   if (!fixes.empty()) absl::StrAppend(&message, "\nfix: ", absl::StrJoin(fixes, "   or   "));
   if (!finding.source().text().empty()) absl::StrAppend(&message, "\nsource: ", finding.source().text());
   return message;

@@ -1,6 +1,7 @@
 #include "clients/cli/mcp/answers.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
@@ -52,9 +53,7 @@ std::string RangeJson(const v1::Range& range, double unit) {
 
 template <class Fixes>
 std::string FixesJson(const Fixes& fixes, const Spelling& spelling) {
-  std::vector<std::string> texts;
-  for (const v1::Fix& fix : fixes) texts.push_back(FixText(fix, spelling));
-  return JsonStrings(texts);
+  return JsonStrings(doors::FixTexts(fixes, spelling, std::numeric_limits<size_t>::max()));
 }
 
 std::string FindingJson(const v1::Finding& finding, const Spelling& spelling) {
