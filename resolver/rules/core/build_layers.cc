@@ -63,11 +63,10 @@ bool FusesPlainMlp(F f) {
   return HasPlainMlp(f) && !fuses && !by_operations;
 }
 
-// Those of the given sizes that are none: "num_layers=-24".
+// Those of the given sizes that are none: "hidden_size=-64".
 std::string NoSizes(F f) {
   std::string none;
-  for (const K size :
-       {K::num_layers, K::hidden_size, K::seq_length, K::num_query_groups, K::make_vocab_size_divisible_by}) {
+  for (const K size : {K::hidden_size, K::seq_length, K::num_query_groups, K::make_vocab_size_divisible_by}) {
     const Value& value = f.value(size);
     if (!f.given(size) || !value.is_int() || value.integer() > 0) continue;
     absl::StrAppend(&none, none.empty() ? "" : ", ", Name(size), "=", value.integer());
@@ -187,7 +186,7 @@ const Rule kRules[] = {
      .area = "model",
      .at = {Phase::kBuild, 1},
      .source = "PyTorch: a weight of no or a negative size is none; a division by zero",
-     .reads = {K::num_layers, K::hidden_size, K::seq_length, K::num_query_groups, K::make_vocab_size_divisible_by},
+     .reads = {K::hidden_size, K::seq_length, K::num_query_groups, K::make_vocab_size_divisible_by},
      .when = [](F f) { return !NoSizes(f).empty(); },
      .needs = "a model has at least one of each",
      .detail = NoSizes},

@@ -23,6 +23,16 @@ std::optional<int64_t> DenseDp(F f) { return Quotient(WorldSize(f), DenseSize(f)
 std::optional<int64_t> ExpertDp(F f) { return Quotient(WorldSize(f), ExpertSize(f)); }
 bool PipelineBeforeData(F f) { return f.on(K::use_tp_pp_dp_mapping) && f.num(K::pipeline_model_parallel_size) > 1; }
 
+// Made 1. What is 0 divides no number of GPUs, which other rules say.
+Patch NegativeSizes(F f) {
+  Patch ones;
+  for (const K size : {K::tensor_model_parallel_size, K::context_parallel_size, K::expert_model_parallel_size,
+                       K::expert_tensor_parallel_size}) {
+    if (f.num(size) < 0) ones.push_back(Assign(size, 1));
+  }
+  return ones;
+}
+
 std::vector<Patch> SmallerGrid(F f, std::initializer_list<K> knobs, bool expert) {
   std::vector<Patch> fixes;
   const std::optional<int64_t> world = WorldSize(f);
@@ -103,6 +113,15 @@ const Rule kRules[] = {
      .when = [](F f) { return Sharded(f) && ManyInstances(f); },
      .needs = "weight shards need num_distributed_optimizer_instances 1",
      .fixes = {{{K::num_distributed_optimizer_instances, 1}}}},
+    {.id = "mesh.sizes-positive",
+     .area = "parallelism",
+     .at = {Phase::kMesh, 348},
+     .source = "Megatron-LM:megatron/core/parallel_state.py:348",
+     .reads = {K::tensor_model_parallel_size, K::context_parallel_size, K::expert_model_parallel_size,
+               K::expert_tensor_parallel_size},
+     .when = [](F f) { return !NegativeSizes(f).empty(); },
+     .needs = "a parallel size is at least 1",
+     .fix = [](F f) -> std::vector<Patch> { return {NegativeSizes(f)}; }},
     {.id = "mesh.world-divisible",
      .area = "parallelism",
      .at = {Phase::kMesh, 823},

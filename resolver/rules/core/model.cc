@@ -22,9 +22,10 @@ void ExpandNoRope(Editor& e) {
   const Facts& f = e.facts();
   const int64_t every = f.num(K::no_rope_freq);
   const int64_t layers = f.num(K::num_layers);
-  if (!f.value(K::no_rope_freq).is_int() || every < 1 || layers > kMostLayers || !Divisible(layers, every)) return;
-  Value::List pattern;
-  for (int64_t i = 1; i <= layers; ++i) pattern.emplace_back(i % every == 0 ? 1 : 0);
+  const bool whole = f.value(K::no_rope_freq).is_int() || f.value(K::no_rope_freq).is_bool();  // True is 1
+  if (!whole || every == 0 || layers > kMostLayers || !Divisible(layers, every)) return;
+  Value::List pattern;  // of a negative distance none, as Python has it
+  for (int64_t i = 1; every > 0 && i <= layers; ++i) pattern.emplace_back(i % every == 0 ? 1 : 0);
   e.Set(K::no_rope_freq, Value(std::move(pattern)));
 }
 
@@ -175,6 +176,12 @@ const Rule kRules[] = {
              e.Set(K::embedding_init_method_std, f.value(K::init_method_std));
            }
          }},
+    {.id = "layers.positive",
+     .area = "model",
+     TRANSFORMER_CONFIG(2606),
+     .reads = {K::num_layers},
+     .when = [](F f) { return f.given(K::num_layers) && f.value(K::num_layers).is_int() && f.num(K::num_layers) <= 0; },
+     .needs = "a model has at least one layer: the weights' deviation is divided by the root of their number"},
     {.id = "rope.no-rope-vs-flash-decode",
      .area = "model",
      TRANSFORMER_CONFIG(3139),

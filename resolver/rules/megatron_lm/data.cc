@@ -1,4 +1,6 @@
 // Data sources.
+#include <array>
+
 #include "resolver/plan/stack.h"
 #include "resolver/rules/rule.h"
 
@@ -9,9 +11,28 @@ using K = Knob;
 using F = const Facts&;
 
 bool SplitPaths(F f) { return f.set(K::train_data_path) || f.set(K::valid_data_path) || f.set(K::test_data_path); }
+// A flag without a path is an empty list, which counts as none.
 int Sources(F f) {
-  const bool split = f.on(K::train_data_path) || f.on(K::valid_data_path) || f.on(K::test_data_path) || SplitPaths(f);
+  const bool split = f.on(K::train_data_path) || f.on(K::valid_data_path) || f.on(K::test_data_path);
   return (f.on(K::mock_data) ? 1 : 0) + (f.on(K::data_path) ? 1 : 0) + (split ? 1 : 0);
+}
+// Each source by itself, the caller's own data before the mocked.
+std::vector<Patch> OneSource(F f) {
+  std::array<Patch, 3> off;
+  for (const K path : {K::train_data_path, K::valid_data_path, K::test_data_path}) {
+    if (f.on(path)) off[0].push_back(Assign(path, Value()));
+  }
+  if (f.on(K::data_path)) off[1] = {Assign(K::data_path, Value())};
+  if (f.on(K::mock_data)) off[2] = {Assign(K::mock_data, false)};
+  std::vector<Patch> fixes;
+  for (size_t kept = 0; kept < off.size(); ++kept) {
+    if (off[kept].empty()) continue;
+    Patch& fix = fixes.emplace_back();
+    for (size_t i = 0; i < off.size(); ++i) {
+      if (i != kept) fix.insert(fix.end(), off[i].begin(), off[i].end());
+    }
+  }
+  return fixes;
 }
 // The data sets of Megatron-LM's own scripts.
 bool OwnData(F f) {
@@ -56,12 +77,7 @@ const Rule kRules[] = {
      .reads = {K::mock_data, K::data_path, K::train_data_path, K::valid_data_path, K::test_data_path},
      .when = [](F f) { return Sources(f) > 1; },
      .needs = "there is one data source: mock data, data_path, or per-split paths",
-     .fixes = {{{K::mock_data, false}}, {{K::mock_data, false}, {K::data_path, kUnset}}, {{K::data_path, kUnset}}},
-     .fix = [](F f) -> std::vector<Patch> {
-       if (f.on(K::mock_data) && Sources(f) > 2) return {{Assign(K::mock_data, false), Assign(K::data_path, Value())}};
-       if (!f.on(K::mock_data)) return {{Assign(K::data_path, Value())}};
-       return {};
-     }},
+     .fix = OneSource},
     {.id = "mlm.fim-mock",
      .area = "misc",
      .at = {Phase::kCliValidate, 1692},

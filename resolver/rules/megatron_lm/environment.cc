@@ -32,6 +32,14 @@ void AddStreamGroups(Editor& e) {
 }
 
 const Rule kRules[] = {
+    {.id = "mlm.msc-installed",
+     .area = "env",
+     .kind = Kind::kWarning,
+     .at = {Phase::kParse, 160},
+     .source = "Megatron-LM:megatron/training/arguments.py:160",
+     .reads = {K::enable_msc},
+     .when = [](F f) { return f.on(K::enable_msc) && f.env().packages.count("multi-storage-client") == 0; },
+     .needs = "enable_msc stops the launch at its first step where the package multi-storage-client is not installed"},
     {.id = "mlm.cdmc-fsdp-warning",
      .area = "env",
      .kind = Kind::kWarning,
