@@ -49,7 +49,7 @@ def model_rows(source: str) -> dict:
 
 
 def class_rows(source: str) -> list:
-    return [f"    {{{json.dumps(name)}, {json.dumps(transformer == 'yes').lower()}, {json.dumps(fields)}}},"
+    return [f"    {{{json.dumps(name)}, {json.dumps(transformer != 'no')}, {json.dumps(transformer == 'mla')}, {json.dumps(fields)}}},"
             for name, transformer, fields in read(source, ["class", "transformer_config", "fields"])]
 
 

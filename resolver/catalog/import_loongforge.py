@@ -133,7 +133,8 @@ def classes(checkout: Checkout) -> None:
              if path.startswith(FOLDER + "/") and path.endswith(".yaml") and "ckpt_convert" not in path
              for value in re.findall(r"_target_: *\"?(loongforge[\w.]+)", checkout.show(path))}
     print(f"# The config classes that LoongForge's model files build (baidu-baige/LoongForge {checkout.revision}), by\n"
-          "# import_loongforge.py: name, whether it is a TransformerConfig of the fork, and the fields that LoongForge adds.")
+          "# import_loongforge.py: name, whether it is a TransformerConfig of the fork (mla: one for latent\n# attention), and the fields "
+          "that LoongForge adds.")
     print("class\ttransformer_config\tfields")
     for name in sorted(built & set(known)):
         fields, todo, roots = [], [name], set()
@@ -145,7 +146,7 @@ def classes(checkout: Checkout) -> None:
             bases, own = known[at]
             fields += [field for field in own if field not in fields]
             todo += bases
-        transformer = "yes" if any(root.endswith("TransformerConfig") for root in roots) else "no"
+        transformer = ("mla" if "MLATransformerConfig" in roots else "yes" if "TransformerConfig" in roots else "no")
         print("\t".join([name, transformer, "|".join(sorted(set(fields))) or "-"]))
 
 

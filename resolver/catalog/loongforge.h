@@ -69,6 +69,11 @@ std::optional<Value> LoongForgeValue(const Value& written);
 // Whether a config class of LoongForge's, by its dotted name (_target_), has a field of this name. True for a class
 // that is not known, and for an argument of the fork's own, which may be a field.
 bool LoongForgeClassTakes(absl::string_view target, absl::string_view field);
+// Whether it is such a class without latent attention, which refuses the fields that multi_latent_attention brings.
+bool LoongForgeClassLacksMla(absl::string_view target);
+// The model types that it trains (loongforge/utils/constants.py): first those whose file is one map of arguments, then
+// those whose file has a map for each component.
+const std::vector<absl::string_view>& LoongForgeFamilies();
 // What --model-name takes.
 const std::vector<absl::string_view>& LoongForgeModelNames();
 
@@ -107,6 +112,7 @@ extern const int kLoongForgeDefaultRowCount;
 struct LoongForgeClassRow {
   const char* name;
   bool transformer_config;  // it has the fields of Megatron-Core's TransformerConfig, too
+  bool mla;                 // and those of MLATransformerConfig
   const char* fields;       // '|' separated
 };
 extern const LoongForgeClassRow kLoongForgeClassRows[];

@@ -15,6 +15,8 @@ constexpr absl::string_view kForecast = "Flightplan's forecast of memory and ste
 
 // By id.
 constexpr Record kRecords[] = {
+    {"bridge-override.no-switch", "cli", "warning", "parse", Verdict::kAdvice, "",
+     "a switch is true or false; other text counts as true, and empty text as false", kHydra},
     {"bridge-override.none-is-text", "cli", "warning", "parse", Verdict::kAdvice, "",
      "None is text in an override; null means unset", kHydra},
     {"bridge-override.unknown", "cli", "error", "parse", Verdict::kAccepted, "",

@@ -103,7 +103,8 @@ std::vector<PlainOverride> ReadPlainOverrides(const std::vector<Argument>& args,
     if ((!arg.unknown && (field || !is_plain)) || absl::EndsWith(name, "_target_")) continue;
     const auto found = KnobsByWord().find(name);
     const absl::StatusOr<Value> value = ReadHydraValue(text.substr(equals + 1));
-    if (found != KnobsByWord().end() && value.ok() && !arg.unknown) {
+    const bool known = value.ok() && !arg.unknown && !absl::StrContains(text.substr(equals + 1), "${");
+    if (found != KnobsByWord().end() && known) {
       const auto& [knob, opposite] = found->second;
       Value kept = opposite ? Value(!value->truthy()) : *value;
       if (Row(knob).type == ValueType::kStringList && kept.is_text()) kept = Value(Value::List{kept});

@@ -127,10 +127,26 @@ class Reader {
     return Value(out);
   }
 
+  // "${name}" to its brace, which OmegaConf puts another value in the place of; references lie in references.
+  absl::string_view Reference() const {
+    if (!absl::StartsWith(text_.substr(at_), "${")) return "";
+    int open = 0;
+    for (size_t end = at_ + 1; end < text_.size(); ++end) {
+      open += text_[end] == '{' ? 1 : text_[end] == '}' ? -1 : 0;
+      if (open == 0) return text_.substr(at_, end + 1 - at_);
+    }
+    return "";
+  }
+
   absl::StatusOr<Value> Bare() {
     std::string word;
     bool escaped = false;
     while (at_ < text_.size() && !absl::StrContains(",[]{}()='\"", text_.substr(at_, 1))) {
+      if (const absl::string_view reference = Reference(); !reference.empty()) {
+        word.append(reference.data(), reference.size());
+        at_ += reference.size();
+        continue;
+      }
       if (text_[at_] == '\\' && at_ + 1 < text_.size() &&
           absl::StrContains("\\,()[]{}:= \t", text_.substr(at_ + 1, 1))) {
         ++at_;

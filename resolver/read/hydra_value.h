@@ -12,8 +12,9 @@ namespace flightplan {
 // The text behind '='. Text that the grammar would read as something else is quoted.
 std::string WriteHydraValue(const Value& value);
 
-// Reads the text behind '='. `None` is text there, `null` is None. Refused, as the launch would: sweeps (a,b without
-// brackets), dicts, unbalanced quotes or brackets; and more than 64 levels or kMaxListItems items.
+// Reads the text behind '='. `None` is text there, `null` is None, and `${name}` stays as it is written. Refused, as
+// the launch would: sweeps (a,b without brackets), dicts, unbalanced quotes or brackets; and more than 64 levels or
+// kMaxListItems items.
 absl::StatusOr<Value> ReadHydraValue(absl::string_view text);
 
 }  // namespace flightplan

@@ -38,6 +38,15 @@ TEST(HydraValue, RefusesWhatTheLaunchWouldRefuse) {
   EXPECT_FALSE(ReadHydraValue(std::string(100, '[') + std::string(100, ']')).ok());
 }
 
+TEST(HydraValue, KeepsAReferenceAsItIsWritten) {
+  for (const char* text : {"${hidden_size}", "${a.${b}}", "${oc.env:HOME}", "/run/${name}/x", "${f:1,2}"}) {
+    const absl::StatusOr<Value> value = ReadHydraValue(text);
+    ASSERT_TRUE(value.ok()) << text << ": " << value.status();
+    EXPECT_EQ(*value, Value(text));
+  }
+  EXPECT_FALSE(ReadHydraValue("${open").ok());
+}
+
 // Half a character in a finding is an answer that no client reads.
 TEST(HydraValue, NamesAWholeCharacterThatItDoesNotExpect) {
   EXPECT_EQ(ReadHydraValue("[1]\u00e9").status().message(), "unexpected '\u00e9'");

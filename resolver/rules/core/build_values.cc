@@ -56,6 +56,14 @@ std::vector<Patch> EveryLayer(F f) {
 bool Muon(F f) { return f.core(16) && !f.fork() && f.in(K::optimizer, {"muon", "dist_muon", "adaptive_muon"}); }
 
 const Rule kRules[] = {
+    {.id = "build.value-type",
+     .area = "cli",
+     .at = {Phase::kBuild, 2},
+     .source = "Megatron-Bridge:src/megatron/bridge/training/utils/omegaconf_utils.py:515",
+     .when = FoundByReader,
+     .needs =
+         "a field that holds a number is given one: text, None and 4.0 for an integer pass where the configuration "
+         "does not compute with it, and stop what is built of it"},
     {.id = "build.moe-layer-freq-values",
      .area = "moe",
      .at = {Phase::kBuild, 10671},

@@ -51,6 +51,14 @@ const Rule kRules[] = {
      .source = "LoongForge:loongforge/train/validators.py:79",
      .when = FoundByReader,
      .needs = "a key of the model's YAML, or an override of it, wins over the flag of the same argument"},
+    {.id = "lf.value-type",
+     .area = "cli",
+     .at = {Phase::kLoongForge, 78},
+     .source = "LoongForge:loongforge/train/validators.py:100",
+     .when = FoundByReader,
+     .needs =
+         "a key of the model's YAML that LoongForge computes with holds a number: text and None stop it, a parallel "
+         "size as 4.0, too"},
     {.id = "lf.yaml-unknown-key",
      .area = "cli",
      .kind = Kind::kWarning,

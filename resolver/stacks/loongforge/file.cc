@@ -53,6 +53,13 @@ Value ValueOf(const YamlNode& node) {
   return Value(std::move(items));
 }
 
+std::string Referred(absl::string_view name, absl::string_view reference) {
+  if (!absl::StartsWith(reference, ".")) return std::string(reference);
+  std::vector<absl::string_view> parts = absl::StrSplit(name, '.');
+  while (absl::ConsumePrefix(&reference, ".") && !parts.empty()) parts.pop_back();
+  return Joined(absl::StrJoin(parts, "."), reference);
+}
+
 class Composer {
  public:
   Composer(const Environment& env, ComposedFile* out) : env_(env), out_(out) {}
@@ -249,14 +256,6 @@ class Composer {
                                         : absl::StripAsciiWhitespace(text.substr(comma + 1)));
   }
 
-  // "a.b" from the root; ".b" beside the key that says it, "..b" a map further up.
-  static std::string Referred(absl::string_view name, absl::string_view reference) {
-    if (!absl::StartsWith(reference, ".")) return std::string(reference);
-    std::vector<absl::string_view> parts = absl::StrSplit(name, '.');
-    while (absl::ConsumePrefix(&reference, ".") && !parts.empty()) parts.pop_back();
-    return Joined(absl::StrJoin(parts, "."), reference);
-  }
-
   const Environment& env_;
   ComposedFile* const out_;
   size_t files_ = 0;
@@ -264,6 +263,21 @@ class Composer {
 };
 
 }  // namespace
+
+std::optional<std::string> ReferredKey(absl::string_view name, absl::string_view text) {
+  if (!absl::ConsumePrefix(&text, "${") || !absl::ConsumeSuffix(&text, "}")) return std::nullopt;
+  if (absl::StrContains(text, "${") || absl::StrContains(text, ":")) return std::nullopt;
+  return Referred(name, text);
+}
+
+std::optional<std::string> NeededVariable(absl::string_view text) {
+  const size_t at = text.find("${oc.env:");
+  if (at == absl::string_view::npos) return std::nullopt;
+  text.remove_prefix(at + 9);
+  const size_t end = text.find_first_of(",}");
+  if (end == absl::string_view::npos || text[end] == ',') return std::nullopt;  // it has a default
+  return std::string(absl::StripAsciiWhitespace(text.substr(0, end)));
+}
 
 ComposedFile ComposeLoongForgeFile(absl::string_view path, const Environment& env) {
   ComposedFile out;

@@ -2,6 +2,7 @@
 // name, each at its place in the tree, and its own keys.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,12 @@ struct ComposedFile {
 // `path` as the launch writes it. A text stands for it that was sent by this path, or by one of which one ends as the
 // other does from configs/models/ on. Nothing is executed, and at most 64 files are composed.
 ComposedFile ComposeLoongForgeFile(absl::string_view path, const Environment& env);
+
+// The key that a reference names: "a.b" from the root; ".b" beside the key that says it, "..b" a map further up. Empty:
+// the text is no such reference alone.
+std::optional<std::string> ReferredKey(absl::string_view name, absl::string_view text);
+
+// The variable that "${oc.env:NAME}" names, which must be set. Empty: the text names none, or has a default.
+std::optional<std::string> NeededVariable(absl::string_view text);
 
 }  // namespace flightplan

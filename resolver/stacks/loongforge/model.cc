@@ -17,6 +17,7 @@
 #include "resolver/stacks/loongforge/adapters.h"
 #include "resolver/stacks/loongforge/file.h"
 #include "resolver/stacks/loongforge/model_override.h"
+#include "resolver/stacks/number_fault.h"
 #include "resolver/stacks/written_knobs.h"
 
 namespace flightplan {
@@ -25,19 +26,10 @@ namespace {
 using K = Knob;
 
 constexpr absl::string_view kCompose = "LoongForge:loongforge/train/parser.py:131";
+constexpr absl::string_view kBuild = "LoongForge:loongforge/models/utils.py:157";
 constexpr absl::string_view kMerge = "LoongForge:loongforge/train/validators.py:100";
 
 constexpr absl::string_view kModelFolder = "configs/models/";
-
-// Model types whose file is one map of arguments; those of the others have a map for each component
-// (loongforge/utils/constants.py).
-constexpr absl::string_view kFlat[] = {"llama",      "llama2",     "llama3",     "llama3.1",    "qwen",    "qwen1.5",
-                                       "qwen2",      "qwen2.5",    "qwen3",      "qwen3_next",  "glm",     "wan2_1_i2v",
-                                       "wan2_2_i2v", "qwen_image", "mimo",       "deepseek_v4", "minimax", "pi05",
-                                       "groot_n1_6", "deepseek",   "internlm2.5"};
-constexpr absl::string_view kOfComponents[] = {"qwen2_vl",      "qwen2_5_vl",  "qwen3_vl", "llava_ov_1_5",
-                                               "vlm",           "intern_vl",   "qwen3_5",  "kimi_k2_5",
-                                               "minicpm_v_4_6", "ernie4_5_vl", "kimi_k2_6"};
 
 // A key of the file as it is at the end, and the word that said so last.
 struct Entry {
@@ -45,16 +37,6 @@ struct Entry {
   SourcePosition at;
   bool written = false;  // by a word of the command line
 };
-
-// "${oc.env:NAME}" names a variable that must be set.
-std::optional<std::string> VariableOf(absl::string_view text) {
-  const size_t at = text.find("${oc.env:");
-  if (at == absl::string_view::npos) return std::nullopt;
-  text.remove_prefix(at + 9);
-  const size_t end = text.find_first_of(",}");
-  if (end == absl::string_view::npos || text[end] == ',') return std::nullopt;  // it has a default
-  return std::string(absl::StripAsciiWhitespace(text.substr(0, end)));
-}
 
 class ModelFile {
  public:
@@ -160,6 +142,11 @@ class ModelFile {
   }
 
   void Apply(const ModelOverride& change, const Argument& word) {
+    if (const std::optional<std::string> needs = HydraNeeds(change)) {
+      if (!needs->empty()) Refuse(word, *needs);
+      return;
+    }
+    if (change.key == "model") return Refuse(word, "model is a map of parts: name a key below it");
     const std::vector<std::string> there = KeysOf(change.key);
     const bool known = file_ != nullptr;
     switch (change.sign) {
@@ -177,6 +164,9 @@ class ModelFile {
         break;
       case ModelOverride::Sign::kAdd: {
         const auto old = keys_.find(change.key);
+        if (old == keys_.end() && !there.empty()) {
+          return Refuse(word, "the model's file has a map at this key: name a key below it");
+        }
         if (!known || old == keys_.end() || old->second.value.is_none() || change.value->is_list()) break;
         if (old->second.value == *change.value) {
           return Report(word.at, "lf.override-redundant", Severity::kWarning, Printable(word.text),
@@ -229,13 +219,11 @@ class ModelFile {
                     "the model's file must say its model_type", "LoongForge:loongforge/train/parser.py:199");
     }
     const absl::string_view family = type->second.value.text();
-    const bool known = std::find(std::begin(kFlat), std::end(kFlat), family) != std::end(kFlat) ||
-                       std::find(std::begin(kOfComponents), std::end(kOfComponents), family) != std::end(kOfComponents);
-    if (!known) {
-      Report(
-          type->second.at, "lf.model-type-known", Severity::kError, Printable(family),
-          absl::StrCat("model_type is one of ", absl::StrJoin(kFlat, ", "), ", ", absl::StrJoin(kOfComponents, ", ")),
-          "LoongForge:loongforge/train/parser.py:258");
+    const std::vector<absl::string_view>& families = LoongForgeFamilies();
+    if (std::find(families.begin(), families.end(), family) == families.end()) {
+      Report(type->second.at, "lf.model-type-known", Severity::kError, Printable(family),
+             absl::StrCat("model_type is one of ", absl::StrJoin(families, ", ")),
+             "LoongForge:loongforge/train/parser.py:258");
     }
     out_->knobs.push_back({K::model_family, Value(family), type->second.at});
   }
@@ -251,7 +239,7 @@ class ModelFile {
       }
       if (absl::StrContains(key, ".")) continue;
       CheckField(own, key, entry);
-      TakeKey(key, entry, &out_->knobs);
+      TakeKey(key, Followed(name, entry), &out_->knobs);
     }
     TakeComponents();
     TakeLoongForgeAdapters(
@@ -264,12 +252,24 @@ class ModelFile {
     if (file_ == nullptr) return NoteUnread();
     if (own.empty() && !keys_.contains("_target_")) {
       Report(named_, "lf.config-class", Severity::kError, "_target_ unset", "the model's file must say its class",
-             "LoongForge:loongforge/models/utils.py:157");
+             kBuild);
     }
+    NoteLatentAttention(own);
     for (const std::string& name : file_->gone) {
       Report(named_, "lf.config-class", Severity::kError, name, "this revision of LoongForge has no such class",
-             "LoongForge:loongforge/models/utils.py:157");
+             kBuild);
     }
+  }
+
+  // It brings the fields of MLATransformerConfig to the model's class.
+  void NoteLatentAttention(const std::string& own) {
+    const ParsedKnob* const said = WrittenKnobs(out_).Last(K::multi_latent_attention);
+    const auto target = keys_.find(own + "_target_");
+    if (said == nullptr || !said->value.truthy() || target == keys_.end() || !target->second.value.is_text()) return;
+    const absl::string_view name = target->second.value.text();
+    if (!LoongForgeClassLacksMla(name)) return;
+    Report(said->at, "lf.config-class", Severity::kError, "multi_latent_attention=true",
+           absl::StrCat(name.substr(name.rfind('.') + 1), " is no class for latent attention: leave it out"), kBuild);
   }
 
   // Of a file that nobody has read only the words of the launch are known.
@@ -298,7 +298,7 @@ class ModelFile {
       std::vector<ParsedComponent>& parts = out_->components;
       if (parts.empty() || parts.back().name != name) parts.push_back({std::string(name), {}});
       CheckField(absl::StrCat(kTop, name, "."), key.substr(dot + 1), it->second);
-      TakeKey(key.substr(dot + 1), it->second, &parts.back().knobs);
+      TakeKey(key.substr(dot + 1), Followed(it->first, it->second), &parts.back().knobs);
     }
   }
 
@@ -314,18 +314,45 @@ class ModelFile {
     Report(entry.at, "lf.config-class", Severity::kError, Printable(key),
            absl::StrCat(name.substr(name.rfind('.') + 1), " has no field of this name",
                         LoongForgeKey(key).has_value() ? "; it is an argument: give it as a flag" : ""),
-           "LoongForge:loongforge/models/utils.py:157");
+           kBuild);
+  }
+
+  // What a word refers to (num_layers=${hidden_size}).
+  Entry Followed(const std::string& name, const Entry& entry) {
+    if (!entry.written || !entry.value.is_text() || file_ == nullptr) return entry;
+    const std::optional<std::string> key = ReferredKey(name, entry.value.text());
+    if (!key.has_value()) return entry;
+    const auto found = keys_.find(*key);
+    if (found != keys_.end()) return {found->second.value, entry.at, true};
+    Report(entry.at, "lf.yaml-reference", Severity::kError, absl::StrCat(name, "=", Printable(entry.value.text())),
+           absl::StrCat("the composed file has no key ", Printable(*key)));
+    return entry;
   }
 
   void TakeKey(absl::string_view key, const Entry& entry, std::vector<ParsedKnob>* knobs) {
     if (entry.value.is_text()) {
-      const auto variable = VariableOf(entry.value.text());
+      const auto variable = NeededVariable(entry.value.text());
       if (variable.has_value()) return NeedVariable(*variable, entry);
     }
     std::optional<Value> value = LoongForgeValue(entry.value);
     const std::optional<Knob> knob = LoongForgeKey(key);
-    if (!value.has_value() || !knob.has_value() || knob == K::model_family) return;
-    if (knobs == &out_->knobs) NoteOverwritten(*knob, *value, entry);
+    const bool own = knobs == &out_->knobs;
+    if (!knob.has_value() || knob == K::model_family) return;
+    if (!value.has_value()) {
+      if (own && entry.written) out_->unknown.push_back(*knob);
+      return;
+    }
+    if (const auto fault = FindNumberFault(*knob, NumberReader::kLoongForge, &*value)) {
+      ParseFinding found = NumberFinding(*fault, *knob, entry.at, "lf.value-type", kMerge,
+                                         absl::StrCat(key, "=", Printable(entry.value.ToText())), key);
+      if (!own) found.finding.fixes.clear();  // they would change the language model
+      KeepFinding(std::move(found), &out_->findings);
+      if (value->is_none()) {
+        if (own) out_->unknown.push_back(*knob);
+        return;
+      }
+    }
+    if (own) NoteOverwritten(*knob, *value, entry);
     knobs->push_back({*knob, *std::move(value), entry.at, Origin::kModel});
   }
 

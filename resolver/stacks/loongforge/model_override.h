@@ -20,4 +20,8 @@ struct ModelOverride {
 // Refused with what the word would need.
 absl::StatusOr<ModelOverride> ReadModelOverride(absl::string_view text);
 
+// Of a word for Hydra itself (hydra.run.dir=x), which the model has no part in: what Hydra refuses, or nothing.
+// Empty: it is a word for the model.
+std::optional<std::string> HydraNeeds(const ModelOverride& change);
+
 }  // namespace flightplan

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "resolver/stacks/input_format.h"
 #include "resolver/stacks/loongforge/dialect.h"
@@ -107,6 +109,60 @@ TEST(LoongForgeOverrides, FollowHydrasRules) {
     EXPECT_EQ(IdsOf(result), row.ids);
     EXPECT_EQ(Last(result.knobs, Knob::num_layers), row.layers);
   }
+}
+
+TEST(LoongForgeOverrides, HoldNumbersWhereNumbersAreComputedWith) {
+  struct Row {
+    const char* word;
+    Ids ids;
+    Knob knob;
+    Value value;  // None: it is not known
+  };
+  const std::vector<Row> rows = {
+      {"num_layers=None", {"lf.value-type"}, Knob::num_layers, Value()},
+      {"num_layers='4'", {"lf.value-type"}, Knob::num_layers, Value()},
+      {"num_layers=48.0", {"build.value-type"}, Knob::num_layers, Value(48)},
+      {"num_attention_heads=None", {"lf.value-type"}, Knob::num_attention_heads, Value()},
+      {"++num_query_groups=None", {"lf.value-type"}, Knob::num_query_groups, Value()},
+      {"moe_ffn_hidden_size=None", {"build.value-type"}, Knob::moe_ffn_hidden_size, Value()},
+      {"++expert_model_parallel_size=4.0", {"lf.value-type"}, Knob::expert_model_parallel_size, Value(4)},
+      {"num_layers=${hidden_size}", {}, Knob::num_layers, Value(2048)},
+      {"num_layers=${.hidden_size}", {}, Knob::num_layers, Value(2048)},
+      {"num_layers=${gone}", {"lf.yaml-reference"}, Knob::num_layers, Value()},
+      {"num_layers=${oc.env:LAYERS,4}", {}, Knob::num_layers, Value()},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.word);
+    const ParseResult result = Read(absl::StrCat("--model-name qwen3-30b-a3b\n", row.word, "\n"));
+    EXPECT_EQ(IdsOf(result), row.ids);
+    EXPECT_EQ(Last(result.knobs, row.knob), row.value);
+    EXPECT_EQ(result.unknown, row.value.is_none() ? std::vector<Knob>{row.knob} : std::vector<Knob>());
+  }
+}
+
+TEST(LoongForgeOverrides, OfLatentAttentionNeedAClassForIt) {
+  for (const char* word :
+       {"++q_lora_rank=512", "++kv_lora_rank=512", "++qk_head_dim=128", "++v_head_dim=128", "++mscale=1.0",
+        "++rotary_scaling_factor=40", "++multi_latent_attention=true", "--multi-latent-attention"}) {
+    EXPECT_EQ(IdsOf(Read(absl::StrCat("--model-name qwen3-30b-a3b\n", word, "\n"))), Ids{"lf.config-class"}) << word;
+  }
+  EXPECT_EQ(IdsOf(Read("--model-name qwen3-30b-a3b\n++multi_latent_attention=false\n")), Ids());
+  EXPECT_EQ(IdsOf(Read("--model-name deepseek-v3\n++q_lora_rank=512\n++mscale=1.0\n--multi-latent-attention\n")),
+            Ids());
+}
+
+// The model has no part in Hydra's own settings.
+TEST(LoongForgeOverrides, OfHydraItselfAreTakenAsHydraTakesThem) {
+  for (const char* word : {"hydra.run.dir=.", "++hydra.run.dir=.", "hydra.output_subdir=null", "++hydra.job.name=a",
+                           "+hydra.job.env_set.A=1", "hydra/job_logging=none", "hydra.job_logging.root.level=ERROR"}) {
+    EXPECT_EQ(IdsOf(Read(absl::StrCat("--model-name qwen3-30b-a3b\n", word, "\n"))), Ids()) << word;
+  }
+  for (const char* word : {"+hydra.run.dir=.", "hydra.foo=1", "~hydra.run.dir", "hydra=x", "+model=x", "++model=x"}) {
+    const ParseResult result = Read(absl::StrCat("--model-name qwen3-30b-a3b\n", word, "\n"));
+    ASSERT_EQ(IdsOf(result), Ids{"lf.hydra-override"}) << word;
+    EXPECT_FALSE(absl::StrContains(result.findings[0].finding.needs, "write +")) << word;
+  }
+  EXPECT_EQ(IdsOf(Read("--model-name kimi-k2.6\n+model.foundation=x\n")), Ids{"lf.hydra-override"});
 }
 
 TEST(LoongForgeOverrides, NameTheNearestKey) {

@@ -8,13 +8,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "resolver/base/nearest.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/read/hydra_value.h"
+#include "resolver/stacks/number_fault.h"
 
 namespace flightplan {
 namespace {
@@ -39,6 +39,9 @@ constexpr std::array<absl::string_view, 14> kOpaqueSections = {"checkpoint",
 constexpr std::array<absl::string_view, 9> kKnownSections = {
     "model", "ddp", "optimizer", "train", "dist", "rng", "rerun_state_machine", "mixed_precision", "comm_overlap"};
 
+constexpr absl::string_view kParser = "Megatron-Bridge:src/megatron/bridge/training/utils/omegaconf_utils.py:183";
+constexpr absl::string_view kAssigned = "Megatron-Bridge:src/megatron/bridge/training/utils/omegaconf_utils.py:515";
+
 template <size_t N>
 bool Contains(const std::array<absl::string_view, N>& names, absl::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -46,8 +49,7 @@ bool Contains(const std::array<absl::string_view, N>& names, absl::string_view n
 
 ParseFinding Fault(const SourcePosition& at, Severity severity, absl::string_view id, std::string seen,
                    std::string needs) {
-  return MakeParseFinding(at, id, severity, std::move(seen), std::move(needs),
-                          "Megatron-Bridge:src/megatron/bridge/training/utils/omegaconf_utils.py:135");
+  return MakeParseFinding(at, id, severity, std::move(seen), std::move(needs), kParser);
 }
 
 // Bridge takes several spellings of a dtype and of an activation function; the knobs know one.
@@ -66,63 +68,6 @@ Value Canonical(K knob, Value value) {
   }
   if (knob == K::activation_func && absl::ConsumePrefix(&text, "torch.nn.functional.")) return Value(text);
   return value;
-}
-
-// Sizes that count something, which Python uses as such: 4.0 is none.
-bool IsSize(K knob) {
-  constexpr K kSizes[] = {K::tensor_model_parallel_size,
-                          K::pipeline_model_parallel_size,
-                          K::context_parallel_size,
-                          K::expert_model_parallel_size,
-                          K::expert_tensor_parallel_size,
-                          K::virtual_pipeline_model_parallel_size,
-                          K::num_layers,
-                          K::hidden_size,
-                          K::ffn_hidden_size,
-                          K::num_attention_heads,
-                          K::num_query_groups,
-                          K::num_moe_experts,
-                          K::seq_length,
-                          K::dataset_seq_length,
-                          K::micro_batch_size,
-                          K::global_batch_size};
-  return std::find(std::begin(kSizes), std::end(kSizes), knob) != std::end(kSizes);
-}
-
-// Of text that YAML or a quote makes of a number. PyYAML reads 1e-4 as text, OmegaConf as a number.
-std::optional<Value> NumberIn(const Value& text) {
-  int64_t integer = 0;
-  double real = 0;
-  if (absl::SimpleAtoi(text.text(), &integer)) return Value(integer);
-  if (absl::SimpleAtod(text.text(), &real)) return Value(real);
-  return std::nullopt;
-}
-
-// "an integer, not text"; empty: the value suits, or is made to.
-std::string TypeFault(K knob, Value* value) {
-  const ValueType type = Row(knob).type;
-  absl::string_view wanted;
-  if (type == ValueType::kBool) {
-    if (!value->is_bool() && !value->is_int()) wanted = "true or false";
-  } else if (type == ValueType::kInt) {
-    const std::optional<Value> number = value->is_text() ? NumberIn(*value) : std::nullopt;
-    if (number.has_value() && number->is_float()) *value = *number;
-    const bool whole = value->is_float() && value->real() == static_cast<double>(value->integer()) && !IsSize(knob);
-    if (whole) *value = Value(value->integer());
-    if (!value->is_int() && !value->is_bool()) wanted = "an integer";
-  } else if (type == ValueType::kFloat) {
-    const std::optional<Value> number = value->is_text() ? NumberIn(*value) : std::nullopt;
-    if (number.has_value() && number->is_float()) *value = *number;
-    if (!value->is_number() && !value->is_bool()) wanted = "a number";
-  }
-  if (wanted.empty()) return "";
-  int64_t integer = 0;
-  const bool quoted = value->is_text() && type != ValueType::kBool && absl::SimpleAtoi(value->text(), &integer);
-  return absl::StrCat(wanted, ", not ",
-                      value->is_text()   ? "text"
-                      : value->is_list() ? "a list"
-                                         : "a float",
-                      quoted ? absl::StrCat(": ", value->text(), " without quotes") : "");
 }
 
 // ${model.seq_length}, ???: OmegaConf puts something else there.
@@ -183,11 +128,6 @@ void OverrideReader::Read(const Argument& argument) {
   if (!value.ok()) {
     return Refuse(argument, kUnreadable, Printable(argument.text), std::string(value.status().message()));
   }
-  if (value->is_text() && value->text() == "None") {
-    KeepFinding(Fault(argument.at, Severity::kWarning, "bridge-override.none-is-text", Printable(argument.text),
-                      "None is text in an override; null means unset"),
-                &out_->findings);
-  }
   const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(key, absl::MaxSplits('.', 1));
   if (parts.second.empty()) return ReadSection(argument, parts.first, *value);
   ReadField(argument, parts.first, parts.second, *value);
@@ -204,6 +144,7 @@ void OverrideReader::ReadUnknown(absl::string_view key) {
 
 // `mixed_precision=bf16_mixed`, `comm_overlap=null`.
 void OverrideReader::ReadSection(const Argument& argument, absl::string_view section, const Value& value) {
+  NoteText(argument, std::nullopt, value);
   if (section == "mixed_precision") {
     Keep(K::mixed_precision_configured, Value(!value.is_none()), argument.at);
     Keep(K::mixed_precision_recipe, value, argument.at);
@@ -223,12 +164,13 @@ void OverrideReader::ReadSection(const Argument& argument, absl::string_view sec
 void OverrideReader::ReadField(const Argument& argument, absl::string_view section, absl::string_view field,
                                const Value& value) {
   if (section == "env_vars") return ReadVariable(argument, field, value);
+  const std::optional<K> knob = FindBridgeField(section, field);
+  NoteText(argument, knob, value);
   if (section == "dataset" && field == "offline_packing_specs") {  // an object, or none
     return Keep(K::dataset_offline_packing_specs, Value(!value.is_none()), argument.at);
   }
   if (field == "_target_" && section == "peft") return KeepAdapters(value.text(), argument.at);
   if (field == "_target_") return ReadClass(argument, section);
-  const std::optional<K> knob = FindBridgeField(section, field);
   if (!knob.has_value()) return Unknown(argument, section, field);
   if (!Row(*knob).bridge.Contains(release_)) {
     return Refuse(argument, kUnknown, Printable(argument.text),
@@ -239,15 +181,31 @@ void OverrideReader::ReadField(const Argument& argument, absl::string_view secti
   }
   Value kept = Canonical(*knob, value);
   if (StandsForAnother(kept)) return MarkUnknown(*knob);
-  const bool judged = !kept.is_none() && kept != Value("None") && Row(*knob).choices[0] == '\0';
-  if (std::string fault = judged ? TypeFault(*knob, &kept) : ""; !fault.empty()) {
-    ParseFinding finding = Fault(argument.at, Severity::kError, kUnreadable, Printable(argument.text),
-                                 absl::StrCat(section, ".", field, " must be ", fault));
-    finding.finding.observed = {{std::string(Name(*knob)), kept}};
-    KeepFinding(std::move(finding), &out_->findings);
-    return MarkUnknown(*knob);
+  if (Row(*knob).type == ValueType::kBool && !kept.is_none() && !kept.is_int()) kept = Value(kept.truthy());
+  const Value written = kept;
+  if (const std::optional<NumberFault> fault = FindNumberFault(*knob, NumberReader::kBridge, &kept)) {
+    ParseFinding found = NumberFinding(*fault, *knob, argument.at, kUnreadable, kAssigned, Printable(argument.text),
+                                       absl::StrCat(section, ".", field));
+    found.finding.observed = {{std::string(Name(*knob)), written}};
+    KeepFinding(std::move(found), &out_->findings);
+    if (kept.is_none()) return MarkUnknown(*knob);
   }
   Keep(*knob, std::move(kept), argument.at);
+}
+
+// Text where a person meant none, or a switch. Of a number it is a fault of its own.
+void OverrideReader::NoteText(const Argument& argument, std::optional<K> knob, const Value& value) {
+  if ((knob.has_value() && HoldsNumbers(*knob)) || StandsForAnother(value)) return;
+  const bool none = value == Value("None");
+  const bool odd = knob.has_value() && Row(*knob).type == ValueType::kBool && !value.is_none() && !value.is_bool() &&
+                   !value.is_int();
+  if (!none && !odd) return;
+  KeepFinding(
+      Fault(argument.at, Severity::kWarning, none ? "bridge-override.none-is-text" : "bridge-override.no-switch",
+            Printable(argument.text),
+            none ? "None is text in an override; null means unset"
+                 : absl::StrCat("a switch is true or false; this counts as ", value.truthy() ? "true" : "false")),
+      &out_->findings);
 }
 
 // A default for the process environment, which holds text.

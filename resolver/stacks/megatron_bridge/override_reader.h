@@ -1,6 +1,7 @@
 // Reads the overrides that all spellings of Bridge share. Internal to its folder.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ class OverrideReader {
  private:
   void ReadUnknown(absl::string_view key);
   void ReadVariable(const Argument& argument, absl::string_view name, const Value& value);
+  void NoteText(const Argument& argument, std::optional<Knob> knob, const Value& value);
 
   int release_;
   ParseResult* out_;

@@ -91,7 +91,7 @@ class Reader {
     if (!absl::ConsumePrefix(&key, kActor)) return;
     const std::optional<Knob> knob = KnobAt(key);
     if (!knob.has_value()) return;
-    if (written.unknown) return knobs_.Lose(*knob);
+    if (written.unknown || absl::StrContains(written.text, "${")) return knobs_.Lose(*knob);
     absl::StatusOr<Value> value = ReadHydraValue(written.text);
     if (!value.ok()) {
       KeepFinding(MakeParseFinding(written.at, "verl.value", Severity::kError,
@@ -228,7 +228,7 @@ class Reader {
       const VerlOverride* const written = words_.Find(key.path);
       if (written == nullptr) continue;
       absl::StatusOr<Value> value = ReadHydraValue(written->text);
-      if (written->unknown || !value.ok()) {
+      if (written->unknown || !value.ok() || absl::StrContains(written->text, "${")) {
         out_.others.not_modelled = "LoRA adapters of unknown size";
       } else {
         knobs_.Take(key.knob, *std::move(value), written->at);
