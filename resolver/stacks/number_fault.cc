@@ -105,9 +105,8 @@ std::optional<Value> NumberIn(const Value& text) {
 std::string NotANumber(const Value& value, const std::optional<Value>& meant) {
   if (value.is_list()) return "a list";
   if (value.is_float()) return "a float";
-  if (!meant.has_value()) return "text";
-  return meant->is_none() ? "text: None is text here, null means unset"
-                          : absl::StrCat("text: ", meant->ToText(), " without quotes");
+  if (value == Value("None")) return "text: None is text here, null means unset";
+  return meant.has_value() ? absl::StrCat("text: ", meant->ToText(), " without quotes") : "text";
 }
 
 }  // namespace
@@ -146,9 +145,10 @@ std::optional<NumberFault> FindNumberFault(Knob knob, NumberReader reader, Value
   }
   const Stops stops = StopOf(knob, reader);
   NumberFault fault;
+  fault.written = *value;
   if (whole) fault.meant = Value(value->integer());
   if (value->is_text() && number.has_value()) fault.meant = *number;
-  if (*value == Value("None")) fault.meant = Value();
+  if (*value == Value("None") && absl::string_view(Row(knob).default_json) == "null") fault.meant = Value();
   // Bridge uses a context-parallel size of 1.0 as none at all.
   const bool none_at_all = whole && value->integer() == 1 && reader == NumberReader::kBridge;
   fault.refused = whole               ? stops == Stops::kFloat && !none_at_all
@@ -166,10 +166,8 @@ ParseFinding NumberFinding(const NumberFault& fault, Knob knob, const SourcePosi
                            absl::string_view source, std::string seen, absl::string_view subject) {
   ParseFinding found = MakeParseFinding(at, fault.refused ? refused_id : "build.value-type", Severity::kError,
                                         std::move(seen), absl::StrCat(subject, " must be ", fault.needs), source);
-  if (!fault.refused) {
-    found.finding.verdict = Verdict::kWillRun;
-    found.finding.stage = "build";
-  }
+  if (!fault.refused) found.finding.verdict = Verdict::kWillRun;
+  found.finding.observed = {{std::string(Name(knob)), fault.written}};
   if (fault.meant.has_value()) found.finding.fixes = {{Assignment{knob, "", *fault.meant}}};
   return found;
 }

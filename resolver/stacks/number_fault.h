@@ -17,9 +17,10 @@ enum class NumberReader { kBridge, kLoongForge };
 bool HoldsNumbers(Knob knob);
 
 struct NumberFault {
-  bool refused = false;        // that code stops at it; else what is built of the configuration does
-  std::string needs;           // "an integer, not text"
-  std::optional<Value> meant;  // what the text or the float would say as a number; null for None
+  bool refused = false;  // that code stops at it; else what is built of the configuration does
+  std::string needs;     // "an integer, not text"
+  Value written;
+  std::optional<Value> meant;  // what it would say as a number; null for None, where the field may be unset
 };
 
 // Makes a number of text that a file or a quote made of one (1e3). After a fault `value` is the integer that a float

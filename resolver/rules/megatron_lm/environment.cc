@@ -37,9 +37,13 @@ const Rule kRules[] = {
      .kind = Kind::kWarning,
      .at = {Phase::kParse, 160},
      .source = "Megatron-LM:megatron/training/arguments.py:160",
+     .core = {.since = 18},  // before it was on where the package is there
      .reads = {K::enable_msc},
-     .when = [](F f) { return f.on(K::enable_msc) && f.env().packages.count("multi-storage-client") == 0; },
-     .needs = "enable_msc stops the launch at its first step where the package multi-storage-client is not installed"},
+     .when =
+         [](F f) {
+           return f.given(K::enable_msc) && f.on(K::enable_msc) && f.env().packages.count("multi-storage-client") == 0;
+         },
+     .needs = "enable_msc stops the launch at once where the package multi-storage-client is not installed"},
     {.id = "mlm.cdmc-fsdp-warning",
      .area = "env",
      .kind = Kind::kWarning,

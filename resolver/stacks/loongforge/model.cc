@@ -345,7 +345,7 @@ class ModelFile {
     if (const auto fault = FindNumberFault(*knob, NumberReader::kLoongForge, &*value)) {
       ParseFinding found = NumberFinding(*fault, *knob, entry.at, "lf.value-type", kMerge,
                                          absl::StrCat(key, "=", Printable(entry.value.ToText())), key);
-      if (!own) found.finding.fixes.clear();  // they would change the language model
+      found.finding.fixes.clear();  // a flag would not win over the word
       KeepFinding(std::move(found), &out_->findings);
       if (value->is_none()) {
         if (own) out_->unknown.push_back(*knob);

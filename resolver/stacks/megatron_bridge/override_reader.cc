@@ -182,12 +182,10 @@ void OverrideReader::ReadField(const Argument& argument, absl::string_view secti
   Value kept = Canonical(*knob, value);
   if (StandsForAnother(kept)) return MarkUnknown(*knob);
   if (Row(*knob).type == ValueType::kBool && !kept.is_none() && !kept.is_int()) kept = Value(kept.truthy());
-  const Value written = kept;
   if (const std::optional<NumberFault> fault = FindNumberFault(*knob, NumberReader::kBridge, &kept)) {
-    ParseFinding found = NumberFinding(*fault, *knob, argument.at, kUnreadable, kAssigned, Printable(argument.text),
-                                       absl::StrCat(section, ".", field));
-    found.finding.observed = {{std::string(Name(*knob)), written}};
-    KeepFinding(std::move(found), &out_->findings);
+    KeepFinding(NumberFinding(*fault, *knob, argument.at, kUnreadable, kAssigned, Printable(argument.text),
+                              absl::StrCat(section, ".", field)),
+                &out_->findings);
     if (kept.is_none()) return MarkUnknown(*knob);
   }
   Keep(*knob, std::move(kept), argument.at);
