@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import socket
 import subprocess
@@ -16,9 +17,11 @@ from conftest import serving
 import flightplan
 from flightplan import _plaintext_token
 from flightplan.client import channel_options
+from flightplan.v1 import catalog_service_pb2, resolver_service_pb2
 
 SHARED_CONFIG = Path(__file__).resolve().parents[2] / "service_config.json"
 LOCAL_ADDRESSES = SHARED_CONFIG.with_name("local_addresses.tsv")
+SMALL: dict[str, Any] = {"gpu": "h100-sxm", "gpus": 16, "tp": 1, "pp": 1, "ep": 8}
 
 
 def test_the_service_config_is_the_shared_one() -> None:
@@ -65,6 +68,34 @@ def test_a_token_is_its_text_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "s3cret" not in str(refused.value)
     monkeypatch.setenv("FLIGHTPLAN_TOKEN", " ")
     flightplan.Client("192.0.2.1:1").close()
+
+
+def test_token_is_sent_by_every_stub(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens.yaml"
+    digest = hashlib.sha256(b"s3cret").hexdigest()
+    tokens.write_text(f"tokens:\n  - {{sha256: {digest}, tenant: a, roles: [admin], expires: 2099-01-01T00:00:00Z}}\n")
+    tokens.chmod(0o600)
+    gpu = catalog_service_pb2.GetGpuRequest(name="h100-sxm")
+    requests = [resolver_service_pb2.BatchResolveRequest(request_id="a")]
+
+    async def ask(address: str) -> None:
+        async with flightplan.AsyncClient(address, token="s3cret") as client:
+            assert (await client.catalog.GetGpu(gpu)).name == "h100-sxm"
+            assert (await client.resolve("qwen3-30b-a3b", **SMALL)).ok
+            assert len([answer async for answer in client.resolver.BatchResolve(iter(requests))]) == 1
+            assert (await client.plan_layouts("qwen3-30b-a3b", "h100-sxm", 16, count=1))[0].resolved
+
+    with serving(tmp_path, f"--token_file={tokens}") as address:
+        with flightplan.Client(address) as client, pytest.raises(grpc.RpcError, match="UNAUTHENTICATED"):
+            client.catalog.GetGpu(gpu)
+        with flightplan.Client(address, token="s3cret") as client:
+            assert client.catalog.GetGpu(gpu).name == "h100-sxm"
+            assert client.resolve("qwen3-30b-a3b", **SMALL).ok
+            assert len(list(client.resolver.BatchResolve(iter(requests)))) == 1
+            assert client.plan_layouts("qwen3-30b-a3b", "h100-sxm", 16, count=1)[0].resolved
+            with pytest.raises(grpc.RpcError, match="UNAUTHENTICATED"):  # a caller's own word holds
+                client.catalog.GetGpu(gpu, metadata=(("authorization", "Bearer other"),))
+        asyncio.run(ask(address))
 
 
 def test_a_proxy_hears_of_no_plain_text_and_of_no_local_address(server: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -292,13 +292,6 @@ def test_no_server_and_too_little_time() -> None:
         small(timeout=-1)
 
 
-def test_token_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FLIGHTPLAN_TOKEN", "s3cret")
-    with flightplan.Client() as client:
-        assert client._metadata == (("authorization", "Bearer s3cret"),)
-        assert client.resolve("qwen3-30b-a3b", **SMALL).ok
-
-
 def test_asyncio() -> None:
     async def ask() -> None:
         async with flightplan.AsyncClient() as client:

@@ -7,7 +7,7 @@ import functools
 import os
 from collections.abc import AsyncIterator, Iterable, Iterator
 from types import TracebackType
-from typing import Any, Callable, Mapping, Sequence, Tuple, TypeVar, Union, cast
+from typing import Any, Callable, Mapping, Sequence, TypeVar, cast
 
 import grpc
 import grpc.aio
@@ -34,7 +34,6 @@ from flightplan.values import Value
 SERVER_VARIABLE = "FLIGHTPLAN_SERVER"
 TOKEN_VARIABLE = _token.VARIABLE
 
-Metadata = Tuple[Tuple[str, Union[str, bytes]], ...]
 Progress = Callable[[resolver_service_pb2.PlanProgress], None]
 Call = TypeVar("Call")
 
@@ -60,10 +59,9 @@ class _Common:
         self._credentials = credentials
         self._is_own = not named
         self._process = os.getpid()
-        token = _token.given(token)
-        if token and credentials is None:
+        self._token = _token.given(token)
+        if self._token and credentials is None:
             _plaintext_token.check(self.server)
-        self._metadata: Metadata = (("authorization", f"Bearer {token}"),) if token else ()
 
     def _check_process(self) -> None:
         if self._process != os.getpid():
@@ -109,8 +107,8 @@ class Client(_Common):
         server = _own_server.address() if self._is_own else self.server
         options = channel_options(server, self._credentials)
         if self._credentials:
-            return grpc.secure_channel(server, self._credentials, options)
-        return grpc.insecure_channel(server, options)
+            return _token.carried(grpc.secure_channel(server, self._credentials, options), self._token)
+        return _token.carried(grpc.insecure_channel(server, options), self._token)
 
     @functools.cached_property
     def resolver(self) -> resolver_service_pb2_grpc.ResolverServiceStub:
@@ -209,7 +207,7 @@ class Client(_Common):
         plans = Plans()
         self._check_process()
         try:
-            with _ending(self._resolver.PlanLayouts(request, timeout=timeout, metadata=self._metadata)) as events:
+            with _ending(self._resolver.PlanLayouts(request, timeout=timeout)) as events:
                 for event in events:
                     if event.HasField("result"):
                         plans = Plans(event.result)
@@ -225,7 +223,7 @@ class Client(_Common):
         """Many requests on one call; answers as they are ready, each with its request's id."""
         self._check_process()
         try:
-            call = self._resolver.BatchResolve(iter(requests), timeout=timeout, metadata=self._metadata)
+            call = self._resolver.BatchResolve(iter(requests), timeout=timeout)
             with _ending(call) as answers:
                 yield from answers
         except grpc.RpcError as error:
@@ -252,7 +250,7 @@ class Client(_Common):
     def _call(self, method: Callable[..., Call], request: object, timeout: float | None) -> Call:
         self._check_process()
         try:
-            return method(request, timeout=timeout, metadata=self._metadata)
+            return method(request, timeout=timeout)
         except grpc.RpcError as error:
             raise from_grpc(error) from None
 
@@ -269,10 +267,11 @@ class AsyncClient(_Common):
     ):
         super().__init__(server, credentials, token)
         options = channel_options(self.server, self._credentials)
+        carriers = _token.carriers(self._token)
         self.channel: grpc.aio.Channel = (
-            grpc.aio.secure_channel(self.server, self._credentials, options)
+            grpc.aio.secure_channel(self.server, self._credentials, options, interceptors=carriers)
             if self._credentials
-            else grpc.aio.insecure_channel(self.server, options)
+            else grpc.aio.insecure_channel(self.server, options, interceptors=carriers)
         )
         # One stub class serves both kinds of channel; its type for asyncio exists only in the .pyi files.
         self.resolver = cast(
@@ -359,7 +358,7 @@ class AsyncClient(_Common):
         plans = Plans()
         self._check_process()
         try:
-            with _ending(self.resolver.PlanLayouts(request, timeout=timeout, metadata=self._metadata)) as events:
+            with _ending(self.resolver.PlanLayouts(request, timeout=timeout)) as events:
                 async for event in events:
                     if event.HasField("result"):
                         plans = Plans(event.result)
@@ -375,7 +374,7 @@ class AsyncClient(_Common):
         """As Client.batch."""
         self._check_process()
         try:
-            call = self.resolver.BatchResolve(iter(requests), timeout=timeout, metadata=self._metadata)
+            call = self.resolver.BatchResolve(iter(requests), timeout=timeout)
             with _ending(call) as answers:
                 async for answer in answers:
                     yield answer
@@ -385,7 +384,7 @@ class AsyncClient(_Common):
     async def _call(self, method: Callable[..., Any], request: object, timeout: float | None) -> Any:
         self._check_process()
         try:
-            return await method(request, timeout=timeout, metadata=self._metadata)
+            return await method(request, timeout=timeout)
         except grpc.RpcError as error:
             raise from_grpc(error) from None
 
