@@ -21,8 +21,8 @@ def torchrun(
     *,
     gpus_per_node: int,
     nodes: int = 1,
-    node_rank: int = 0,
-    master_addr: str = "127.0.0.1",
+    node_rank: int | None = None,
+    master_addr: str | None = None,
     master_port: int = _DEFAULT_PORT,
     extra: Sequence[str] = (),
 ) -> list[str]:
@@ -31,7 +31,7 @@ def torchrun(
     Raises:
         ConfigError: The plan has findings of level error: it is never launched.
         ValueError: The plan's stack is not started by torchrun (verl, slime ...), or `nodes` times `gpus_per_node` is
-            not the world size of the plan.
+            not the world size of the plan; or there is more than one node, and `node_rank` or `master_addr` is missing.
     """
     plan.check()
     # What the stack itself is started by stands in its launch.
@@ -40,10 +40,13 @@ def torchrun(
     world = plan.layout["dp"] * plan.layout["tp"] * plan.layout["pp"] * plan.layout["cp"]
     if nodes * gpus_per_node != world:
         raise ValueError(f"{nodes} nodes x {gpus_per_node} GPUs are {nodes * gpus_per_node}; the plan is for {world}")
+    if nodes > 1 and (node_rank is None or master_addr is None):
+        raise ValueError(f"{nodes} nodes need node_rank, another on each of them, and master_addr, the host of rank 0")
     binding = [plan.explain(one.name).value for one in plan.response.decisions if one.name == _NUMA_BINDING]
     return [
-        *("torchrun", "--nnodes", str(nodes), "--node-rank", str(node_rank), "--nproc-per-node", str(gpus_per_node)),
-        *("--master-addr", master_addr, "--master-port", str(master_port)),
+        *("torchrun", "--nnodes", str(nodes), "--node-rank", str(node_rank or 0)),
+        *("--nproc-per-node", str(gpus_per_node)),
+        *("--master-addr", master_addr or "127.0.0.1", "--master-port", str(master_port)),
         *(word for value in binding for word in ("--numa-binding", str(value))),
         *(script, *plan.argv, *extra),
     ]
