@@ -292,6 +292,12 @@ def test_no_server_and_too_little_time() -> None:
         small(timeout=-1)
 
 
+def test_one_word_on_a_size() -> None:
+    assert small(global_batch_size=64, knobs={"global_batch_size": 64}).config["global_batch_size"] == 64
+    with pytest.raises(ValueError, match="knobs say global_batch_size=64, global_batch_size says 128"):
+        small(global_batch_size=128, knobs={"global_batch_size": 64})
+
+
 def test_asyncio() -> None:
     async def ask() -> None:
         async with flightplan.AsyncClient() as client:

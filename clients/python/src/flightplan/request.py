@@ -60,6 +60,9 @@ def resolve_request(
     dialects: Sequence[str] = (),
 ) -> resolver_service_pb2.ResolveConfigRequest:
     """The question behind `resolve` and `plan_layouts`, whose documentation has the arguments."""
+    for name, said in (("seq_length", seq_length), ("global_batch_size", global_batch_size)):
+        if said is not None and (knobs or {}).get(name, said) != said:
+            raise ValueError(f"knobs say {name}={(knobs or {})[name]}, {name} says {said}; keep one of them")
     if seq_length is None:
         seq_length = DEFAULT_SEQ_LENGTH
     if global_batch_size is None:
