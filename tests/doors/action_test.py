@@ -117,6 +117,14 @@ class Run(unittest.TestCase):
         self.assertEqual(self.judged(fail_on="never")[0], 0)
         self.assertEqual(self.judged(paths="jobs/good.sh\n")[0], 0)
 
+    def test_a_file_that_cannot_be_read_fails_after_the_others_are_shown(self):
+        self.launch("jobs/bad.sh", 3)
+        self.launch("jobs/good.sh", 2)
+        for paths, results in (("jobs missing.sh", True), ("jobs/good.sh missing.sh", False)):
+            code, log = self.judged(paths=paths)
+            self.assertEqual((code, bool(log["runs"][0]["results"])), (1, results), paths)
+        self.assertEqual(self.judged(paths="jobs/good.sh missing.sh", fail_on="never")[0], 0)
+
     def test_warnings_fail_where_they_are_asked_for(self):
         # Allowed, with a warning: the count of GPUs is only the script's default.
         (self.user / "jobs/warned.sh").write_text(
