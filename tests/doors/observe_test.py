@@ -105,6 +105,9 @@ class Observe(unittest.TestCase):
         self.assertIn("global_batch_size: launch 128, run 512", page)
         self.assertNotIn("forecast ", page.split("Nothing is compared")[0].split("\n", 1)[1])
 
+    def test_a_log_in_which_nothing_was_read_matches_no_launch(self):
+        self.assertNotIn("matches_launch", self.answer(self.path("empty.log", "hello\n"), *MACHINE))
+
     def test_printed_arguments_are_held_against_the_launch(self):
         block = ("------------------------ arguments ------------------------\n"
                  "  num_layers ...................................... {}\n"

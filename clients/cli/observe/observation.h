@@ -55,6 +55,8 @@ struct Observation {
   double peak_allocated = 0, peak_device = 0;  // bytes, of the fullest GPU; 0: not said
 
   bool MatchesLaunch() const;
+  // The run said something that tells it from a run of another launch.
+  bool SaysItsLaunch() const { return log.reports > 0 || !log.arguments.empty(); }
 };
 
 // `gpu_count`: 0 where nobody said.

@@ -242,7 +242,7 @@ std::string RenderObserveJson(const ObservePage& page) {
   w.Text("launch", page.launch);
   w.Text("target", o.launch.target());
   w.Text("launch_digest", o.launch.digest());
-  w.Flag("matches_launch", !page.launch.empty() && o.MatchesLaunch());
+  if (page.launch.empty() || o.SaysItsLaunch()) w.Flag("matches_launch", !page.launch.empty() && o.MatchesLaunch());
   WriteSteps(o, &w);
   WriteFigures(o, &w);
   WriteRun(o, &w);

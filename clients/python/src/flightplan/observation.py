@@ -39,8 +39,8 @@ class Observation:
 
     @property
     def matches_launch(self) -> bool:
-        """It is a run of the launch; of another one nothing is compared."""
-        return bool(self.answer["matches_launch"])
+        """It is a run of the launch; of another one nothing is compared. False where nothing was read that tells."""
+        return bool(self.answer.get("matches_launch", False))
 
     @property
     def step_time_seconds(self) -> float | None:
