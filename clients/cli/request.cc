@@ -309,6 +309,7 @@ absl::Status BuildResolveRequest(const ResolveOptions& given, v1::ResolveConfigR
   FLIGHTPLAN_RETURN_IF_ERROR(AddPins(options.stack.pins, request->mutable_pinned_knobs()));
   FLIGHTPLAN_RETURN_IF_ERROR(AddAssignments("--env", options.stack.env, request->mutable_env()));
   FillTarget(options.stack, request->mutable_target());
+  if (absl::StartsWith(options.stack.target, "@")) request->mutable_target()->set_framework(StackOptions().target);
   FillWorkload(options, request->pinned_knobs(), request->mutable_workload());
   FillProfile(options, request);
   FLIGHTPLAN_RETURN_IF_ERROR(FillProbeProfile(options.stack, options.read, request));

@@ -158,7 +158,9 @@ Question AskAboutScript(absl::string_view name, std::string text, const JobFacts
   }
   if (request->target().framework().empty()) {
     request->mutable_target()->set_framework(std::string(StackOf(*found.stack).name));
-    request->mutable_target()->set_version(ReleaseOf(StackOf(*found.stack).name, releases));
+    if (request->target().version().empty()) {  // "@0.16": a release of whichever stack it is
+      request->mutable_target()->set_version(ReleaseOf(StackOf(*found.stack).name, releases));
+    }
   }
   // A driver's words may say a part of the job: their reader takes the job's own lines where they do not.
   const bool own_lines = question.allocated.has_value() && question.allocated == ReadSbatchLines(text).GpuCount();

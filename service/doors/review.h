@@ -40,8 +40,8 @@ struct Question {
 
 // Turns a launch script or file into the question about it. `request` comes with what the caller states (target,
 // hardware, env ...), which stands, and gets the rest:
-// - the stack, recognised from the launch, where no framework is stated; its version from `releases`
-//   ("megatron-lm@0.17"), else the newest;
+// - the stack, recognised from the launch, where no framework is stated; its version, where none is stated either,
+//   from `releases` ("megatron-lm@0.17"), else the newest;
 // - the variables and the GPU of `job`;
 // - the world size: what the launcher starts, where that can be read, else the GPUs of `job`.
 // Without a launch of a known stack the request is of no use. Nothing in the text is executed.

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
@@ -83,6 +84,7 @@ int RunConvert(Arguments args, Context& context) {
     return Misuse(command, status.message(), context);
   }
   StackOptions to;
+  if (absl::StartsWith(options.to, "@")) options.to.insert(0, to.target);  // a release of the default
   to.target = options.to;
   if (const absl::Status status = BuildValidateRequest(to, ReaderOf(context), &target); !status.ok()) {
     return Misuse(command, status.message(), context);
