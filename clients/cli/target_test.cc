@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -46,6 +47,26 @@ TEST(Target, AReleaseAloneIsOneOfTheLaunchsOwnStackOrOfTheDefault) {
   for (const Row& row : rows) {
     const std::string printed = Printed(row.args);
     EXPECT_TRUE(absl::StrContains(printed, row.says)) << row.args[0] << " " << row.args[1] << "\n" << printed;
+  }
+}
+
+TEST(Target, ALaunchThatIsWrittenForAReleaseIsJudgedByIt) {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("run.sh");
+  const std::pair<const char*, const char*> rows[] = {{"megatron-lm@0.16", "megatron-lm 0.16"},
+                                                      {"megatron-bridge@0.4", "megatron-bridge 0.4"},
+                                                      {"roll@0.16", "roll 0.16"},
+                                                      {"megatron-lm@main", "megatron-lm main"},
+                                                      {"vime", "vime main"}};
+  for (const auto& [target, judged] : rows) {
+    Context context;
+    const std::vector<std::string> resolve = {
+        "resolve", "--model", "qwen3-30b-a3b", "--gpu", "h100-sxm", "--gpus", "16",       "--tp", "1",
+        "--pp",    "1",       "--ep",          "8",     "--target", target,   "--format", "shell"};
+    ASSERT_EQ(RunCommandLine(resolve, context), kExitOk) << target << context.err;
+    std::ofstream(path) << context.out;
+    const std::string printed = Printed({"validate", path});
+    EXPECT_TRUE(absl::StrContains(printed, judged)) << target << "\n" << printed;
   }
 }
 

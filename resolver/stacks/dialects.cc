@@ -1,5 +1,10 @@
 #include "resolver/stacks/dialects.h"
 
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "resolver/plan/stack.h"
 #include "resolver/render/plan_dialect.h"
 #include "resolver/stacks/spelling.h"
 
@@ -21,6 +26,24 @@ const std::vector<OutputDialect>& AllDialects() {
   return *kAll;
 }
 
+// What the launch does not show to who judges it next: which of two stacks with the same words, and a release that is
+// not the newest. Empty: it shows all.
+std::string OwnWord(const Environment& env, absl::string_view dialect) {
+  const Stack& stack = StackOf(env);
+  const absl::Span<const OutputDialect> own = SpellingsOf(env.target).dialects;
+  if (std::none_of(own.begin(), own.end(), [&](const OutputDialect& d) { return d.name == dialect; })) return "";
+  const int release = ReleaseOf(env);
+  if (release == kMain && stack.marks.looks_like.empty()) return "";
+  return absl::StrCat(kStackComment, " --target ", stack.name, release == kMain ? "" : "@",
+                      release == kMain ? "" : ReleaseText(release), "\n");
+}
+
+void PutFirst(absl::string_view line, Launch* launch) {
+  launch->text.insert(0, line.data(), line.size());
+  for (KnobWords& words : launch->words) words.text += line.size();
+  if (launch->plan_end > 0) launch->plan_end += line.size();
+}
+
 }  // namespace
 
 absl::string_view OwnDialect(Target target) { return SpellingsOf(target).dialects.front().name; }
@@ -30,6 +53,7 @@ Launch RenderDialect(absl::string_view name, const RenderInput& input) {
     if (dialect.name != name) continue;
     Launch launch = dialect.render(input);
     launch.dialect = dialect.name;
+    if (IsWhole(input.config)) PutFirst(OwnWord(input.env, name), &launch);
     return launch;
   }
   return {};

@@ -206,11 +206,7 @@ void RolloutReader::NoteWhatIsNotWeighed() {
 }
 
 Launch RenderRollout(const RenderInput& input) {
-  // Read by what tells a launch's stack: a fork's words are slime's.
-  const Stack& stack = StackOf(input.env);
-  std::string program =
-      absl::StrCat(stack.marks.looks_like.empty() ? "" : absl::StrCat(kStackComment, " --target ", stack.name, "\n"),
-                   "python3 train.py");
+  std::string program = "python3 train.py";
   if (const Nodes nodes = NodesOf(input.env); nodes.count > 0) {
     absl::StrAppend(&program, " --actor-num-nodes ", nodes.count, " --actor-num-gpus-per-node ", nodes.gpus,
                     " --colocate");
