@@ -116,9 +116,6 @@ absl::StatusOr<BatchFiles> BatchPaths(absl::Span<const std::string> named) {
   for (const std::string& name : named) {
     absl::string_view list = name;
     if (!absl::ConsumePrefix(&list, "@")) {
-      // A line of a list may be of a file that is gone since: the others are judged. A word here is a slip.
-      struct stat info {};
-      if (lstat(name.c_str(), &info) != 0) return absl::NotFoundError(absl::StrCat(name, ": no such file or folder"));
       FLIGHTPLAN_RETURN_IF_ERROR(AddNamed(name, &paths, &files.named));
       continue;
     }
@@ -169,8 +166,9 @@ absl::Status ReviewBatch(const v1::ValidateConfigRequest& base, const StackOptio
     }
     FLIGHTPLAN_RETURN_IF_ERROR(backend.ValidateBatch(
         requests, [&](size_t index, const absl::Status& status, const v1::ValidateConfigResponse& response) {
-          (*items)[places[index]].review =
-              status.ok() ? doors::ReviewOf(questions[index], response) : doors::Unread(status.message());
+          BatchItem& item = (*items)[places[index]];
+          item.review = status.ok() ? doors::ReviewOf(questions[index], response) : doors::Unread(status.message());
+          if (!status.ok()) item.fault = std::string(status.message());
           progress(++done);
         }));
   }

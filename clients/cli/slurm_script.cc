@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/command.h"
+#include "clients/cli/file_question.h"
 #include "clients/cli/text.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/catalog/catalog.h"
@@ -45,19 +46,23 @@ std::string Headline(const doors::Review& review) {
 
 }  // namespace
 
-absl::StatusOr<doors::Review> ReviewSlurmScript(const SlurmScriptOptions& options, v1::ValidateConfigRequest base,
-                                                Backend& backend) {
+absl::StatusOr<doors::Review> ReviewSlurmScript(const SlurmScriptOptions& options,
+                                                const v1::ValidateConfigRequest& base, Backend& backend) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(const std::shared_ptr<const Catalog> catalog, backend.GetCatalog());
   absl::StatusOr<std::string> text = ReadInput(options.path);
   FLIGHTPLAN_ASSIGN_OR_RETURN(const SlurmJob job, ReadJob(text.ok() ? *text : "", options.fields));
   if (!text.ok()) return doors::Unread(text.status().message());
   const std::string name = options.path == "-" ? "job script" : options.path;
+  v1::ValidateConfigRequest request = base;
   const doors::Question question =
-      doors::AskAboutScript(name, *std::move(text), doors::FactsOf(job), options.releases, *catalog, &base);
+      doors::AskAboutScript(name, *std::move(text), doors::FactsOf(job), options.releases, *catalog, &request);
   if (question.skip.has_value()) return doors::NotAsked(*question.skip);
   v1::ValidateConfigResponse response;
-  const absl::Status status = backend.ValidateConfig(base, &response);
-  if (status.code() == absl::StatusCode::kInvalidArgument) return doors::Unread(status.message());
+  const absl::Status status = backend.ValidateConfig(request, &response);
+  if (status.code() == absl::StatusCode::kInvalidArgument) {
+    FLIGHTPLAN_RETURN_IF_ERROR(AskWithoutFile(base, backend).status());  // the site's word would let every job through
+    return doors::Unread(status.message());
+  }
   FLIGHTPLAN_RETURN_IF_ERROR(status);
   return doors::ReviewOf(question, response);
 }

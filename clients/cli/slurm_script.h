@@ -21,10 +21,11 @@ struct SlurmScriptOptions {
   std::string mode = "warn";          // shadow, warn, enforce: for the count at the server
 };
 
-// `base`: what the site states beside the job. Errors are INVALID_ARGUMENT for the options, else the backend's. A
+// `base`: what the site states beside the job. Errors are INVALID_ARGUMENT for the options, as the site's flags, else
+// the backend's. A
 // script that cannot be read or is no launch is an answer: not judged.
-absl::StatusOr<doors::Review> ReviewSlurmScript(const SlurmScriptOptions& options, v1::ValidateConfigRequest base,
-                                                Backend& backend);
+absl::StatusOr<doors::Review> ReviewSlurmScript(const SlurmScriptOptions& options,
+                                                const v1::ValidateConfigRequest& base, Backend& backend);
 
 // Stands where a decision's id would, of a job that may be a training and could not be read: a site that fails closed
 // refuses it.

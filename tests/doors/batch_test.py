@@ -204,11 +204,23 @@ class Batch(unittest.TestCase):
         self.write("refused.sh", script(3, "torchrun --nnodes 1 --nproc-per-node 8"))
         self.write("list.txt", "a.sh\nmissing.sh\n")
         for names, told, code in ((["@list.txt"], "missing.sh: no such file", 2), (["a.sh", "bytes.sh"], "bytes.sh is no UTF-8 text", 2),
-                                  (["refused.sh", "@list.txt"], "missing.sh: no such file", 1)):
+                                  (["refused.sh", "@list.txt"], "missing.sh: no such file", 1),
+                                  (["a.sh", "missing.sh"], "missing.sh: no such file", 2)):
             with self.subTest(names):
                 done = subprocess.run([FLIGHTPLAN, "validate", "--batch", *names], cwd=self.root, capture_output=True, timeout=60)
                 self.assertEqual(done.returncode, code, done.stdout + done.stderr)
                 self.assertIn(f"not judged: {told}", done.stderr.decode())
+                self.assertIn(b"1 refused" if code == 1 else b"1 fine", done.stdout)
+
+    def test_a_file_whose_own_words_are_refused_is_told(self):
+        self.write("q/a.sh", script(2))
+        self.write("q/own.sh", script(2, head="# flightplan: --te abc\n"))
+        for name, code in (("q", 0), ("q/own.sh", 2)):
+            with self.subTest(name):
+                done = subprocess.run([FLIGHTPLAN, "validate", "--batch", name], cwd=self.root, capture_output=True, timeout=60)
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+                self.assertIn("not judged: q/own.sh: ", done.stderr.decode())
+                self.assertIn("'abc' is not a version", done.stderr.decode())
 
     def test_misuse(self):
         self.write("a.sh", script(2))
@@ -216,7 +228,6 @@ class Batch(unittest.TestCase):
         self.run_batch("a.sh", "--format", "json", code=2)
         self.run_batch("a.sh", "--set", "num_layers=2", code=2)
         self.run_batch("@missing.txt", code=2)
-        self.run_batch("a.sh", "missing.sh", code=2)  # a slip; a line of a list may be of a file that is gone since
         self.run_batch("a.sh", "--server", f"unix:{self.root}/none.sock", code=3)
 
     def test_sarif(self):

@@ -42,7 +42,6 @@ struct ValidateOptions {
   BackendOptions where;
 };
 
-constexpr char kDefaultTarget[] = "megatron-lm";
 constexpr size_t kMaxBatchNames = 100'000;  // a shell's own limit is below it
 
 CommandLine Describe(ValidateOptions* o) {
@@ -155,21 +154,6 @@ std::string RuleText(Backend& backend, const std::string& rule_id) {
   return backend.GetRule(request, &rule).ok() ? rule.text() : "";
 }
 
-// What a command says of all its files (--gpu, --target) is wrong once, not in each of them. Returned: what is not
-// judged of any of them, for want of a GPU that is known; empty: nothing.
-absl::StatusOr<std::string> CheckWithoutFile(v1::ValidateConfigRequest base, Backend& backend) {
-  if (base.target().framework().empty()) base.mutable_target()->set_framework(kDefaultTarget);
-  base.mutable_knobs();
-  base.clear_input_format();  // which is a file's
-  v1::ValidateConfigResponse unread;
-  FLIGHTPLAN_RETURN_IF_ERROR(backend.ValidateConfig(base, &unread));
-  if (!base.has_hardware() || unread.memory().missing_input() != "hardware.gpu") return std::string();
-  for (const std::string& what : unread.not_judged()) {
-    if (absl::StartsWith(what, "hardware gates: ")) return absl::StrCat("not judged: ", what, "\n");
-  }
-  return std::string();
-}
-
 std::string ValidateReport(const std::string& input, const v1::ValidateConfigRequest& request,
                            const v1::ValidateConfigResponse& response, Arguments args) {
   const std::string& repaired = response.repair().text();
@@ -204,7 +188,7 @@ int Batch(const CommandLine& command, const ValidateOptions& options, const Pars
   if (parsed.positional.empty()) return Misuse(command, "--batch wants folders, scripts or @LIST", context);
   const absl::StatusOr<BatchFiles> files = BatchPaths(parsed.positional);
   if (!files.ok()) return Misuse(command, files.status().message(), context);
-  const absl::StatusOr<std::string> unjudged = CheckWithoutFile(base, backend);
+  const absl::StatusOr<std::string> unjudged = AskWithoutFile(base, backend);
   if (!unjudged.ok()) return Failed(command, unjudged.status(), context);
   context.err += context.terminal.Shown(*unjudged);
   std::vector<BatchItem> items;
@@ -229,8 +213,14 @@ int SlurmScript(const CommandLine& command, const ValidateOptions& options, cons
   if (parsed.rest.has_value() || !parsed.positional.empty() || !options.stack.pins.empty() || options.batch) {
     return Misuse(command, "--slurm-script is all that is judged", context);
   }
+  if (options.format != "table" || options.changes || options.all_versions) {
+    return Misuse(command,
+                  "--slurm-script prints a form of its own: it goes without --format, --show and --all-versions",
+                  context);
+  }
   SlurmScriptOptions slurm = options.slurm;
   slurm.releases = options.releases;
+  if (slurm.mode.empty()) slurm.mode = SlurmScriptOptions().mode;
   const absl::StatusOr<doors::Review> review = ReviewSlurmScript(slurm, base, backend);
   if (!review.ok()) return Failed(command, review.status(), context);
   context.out += RenderSlurmReview(*review);
@@ -243,9 +233,13 @@ int SlurmScript(const CommandLine& command, const ValidateOptions& options, cons
 int RunValidate(Arguments args, Context& context) {
   ValidateOptions options;
   options.stack.target.clear();
+  options.slurm.mode.clear();
   const CommandLine command = Describe(&options);
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
+  if (options.slurm.path.empty() && !(options.slurm.fields.empty() && options.slurm.mode.empty())) {
+    return Misuse(command, "--job and --door-mode have no effect without --slurm-script", context);
+  }
   for (const std::string& release : options.releases) {
     if (const absl::Status status = doors::CheckRelease(release); !status.ok()) {
       return Misuse(command, absl::StrCat("--release is ", Quoted(release), ", must be ", status.message()), context);
@@ -261,9 +255,9 @@ int RunValidate(Arguments args, Context& context) {
                   context);
   }
   if (door) {
-    if (const absl::Status status = BuildValidateRequest(options.stack, ReaderOf(context), &request); !status.ok()) {
-      return Misuse(command, status.message(), context);
-    }
+    absl::Status status = BuildValidateRequest(options.stack, ReaderOf(context), &request);
+    if (status.ok()) status = CheckInputFormat(request);
+    if (!status.ok()) return Misuse(command, status.message(), context);
     const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(options.where, context);
     if (!backend.ok()) return Misuse(command, backend.status().message(), context);
     return options.batch ? Batch(command, options, parsed, request, **backend, context)
@@ -283,11 +277,7 @@ int RunValidate(Arguments args, Context& context) {
   const absl::StatusOr<std::string> why_not = CompleteQuestion(**backend, &request);
   if (!why_not.ok()) return Failed(command, why_not.status(), context);
   if (!why_not->empty()) {
-    v1::ValidateConfigResponse nothing;
-    nothing.set_completeness(v1::COMPLETENESS_NONE);
-    nothing.set_accepted_by_stack(true);
-    nothing.set_will_run(true);
-    nothing.add_not_judged(*why_not);
+    const v1::ValidateConfigResponse nothing = NothingToJudge(*why_not);
     Answered(nothing, context);
     context.out += options.format == "json"   ? ToJson(nothing)
                    : options.format == "html" ? ValidateReport(*input, request, nothing, args)
