@@ -56,6 +56,17 @@ CommandLine Describe(FixOptions* o) {
   return command;
 }
 
+// Where nothing is to be repaired: the verdicts on the text as it is.
+v1::Repair RepairOf(const v1::ValidateConfigRequest& request, const v1::ValidateConfigResponse& response) {
+  if (response.has_repair()) return response.repair();
+  v1::Repair unchanged;
+  unchanged.set_accepted_by_stack(response.accepted_by_stack());
+  unchanged.set_will_run(response.will_run());
+  unchanged.set_text(request.file().text());
+  *unchanged.mutable_arguments() = request.arguments().values();
+  return unchanged;
+}
+
 std::string AsLines(const google::protobuf::RepeatedPtrField<std::string>& args) {
   return args.empty() ? "" : absl::StrCat(absl::StrJoin(args, "\n"), "\n");
 }
@@ -147,7 +158,9 @@ int RunFix(Arguments args, Context& context) {
   if (!why_not.ok()) return Failed(command, why_not.status(), context);
   if (!why_not->empty()) {
     absl::StrAppend(&context.err, context.terminal.Shown(path), ": nothing to repair: ", *why_not, "\n");
-    if (options.format == "json") context.out += ToJson(v1::Repair());
+    const v1::ValidateConfigResponse nothing = NothingToJudge(*why_not);
+    Answered(nothing, context);
+    if (options.format == "json") context.out += ToJson(RepairOf(request, nothing));
     return kExitOk;
   }
   v1::ValidateConfigResponse response;
@@ -160,7 +173,7 @@ int RunFix(Arguments args, Context& context) {
   }
   const std::string name = path.empty() ? "arguments" : path;
   if (options.format == "json") {
-    context.out += ToJson(response.repair());
+    context.out += ToJson(RepairOf(request, response));
   } else if (!response.has_repair()) {
     absl::StrAppend(&context.err, context.terminal.Shown(name), ": nothing to repair\n",
                     RoomOffered(response, options.room, context.terminal));
