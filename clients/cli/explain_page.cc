@@ -11,6 +11,7 @@
 #include "clients/cli/text.h"
 #include "clients/cli/words.h"
 #include "resolver/explain/rule_examples.h"
+#include "resolver/plan/cpu_binding.h"
 
 namespace flightplan::cli {
 namespace {
@@ -69,7 +70,7 @@ void PrintRule(const v1::RuleInfo& rule, Context& context) {
 
 void PrintVariable(absl::string_view name, const v1::ListRulesResponse& rules, Context& context) {
   absl::StrAppend(&context.out, context.terminal.Paint(context.terminal.Shown(name), Style::kBold), "\n\n");
-  Append("kind", "an environment variable of the launch", context);
+  Append("kind", name == kNumaBindingName ? "a word to torchrun" : "an environment variable of the launch", context);
   AppendRules(name, rules, context);
 }
 

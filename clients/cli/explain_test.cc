@@ -60,6 +60,14 @@ TEST(Explain, TakesAVariableThatRulesRead) {
   EXPECT_TRUE(absl::StrContains(Page({"NO_SUCH_VARIABLE"}), "no knob is called"));
 }
 
+TEST(Explain, TakesTheNamesOfDecisions) {
+  EXPECT_EQ(Page({"env.NCCL_NVLS_ENABLE"}), Page({"NCCL_NVLS_ENABLE"}));
+  EXPECT_TRUE(absl::StrContains(Page({"env.NCCL_NVLS_ENABLE"}), "decide.env.allocator"));
+  const std::string binding = Page({"launcher.numa-binding"});
+  EXPECT_TRUE(absl::StrContains(binding, "decide.env.cpu-binding")) << binding;
+  EXPECT_TRUE(absl::StrContains(binding, "a word to torchrun")) << binding;
+}
+
 TEST(Explain, SaysOfAWarningThatItFailsNothing) {
   EXPECT_TRUE(absl::StrContains(Page({"fit.memory-marginal"}), "a warning, which fails no run"));
   EXPECT_TRUE(absl::StrContains(Page({"fit.static-memory"}), "the run fails later"));

@@ -118,7 +118,7 @@ constexpr Record kRecords[] = {
      "dispatcher, "
      "else 8",
      "Megatron-LM:megatron/training/arguments.py, and measured runs"},
-    {"decide.env.cpu-binding", "environment", "decision", "decide", Verdict::kAdvice, "",
+    {"decide.env.cpu-binding", "environment", "decision", "decide", Verdict::kAdvice, "launcher.numa-binding",
      "where torchrun starts several ranks on a node, each is kept on the CPUs of its GPU's NUMA node (--numa-binding "
      "node, from PyTorch 2.9 on, with numactl installed)",
      "Megatron-Bridge:scripts/performance/utils/executors.py"},
@@ -282,7 +282,7 @@ constexpr Record kRecords[] = {
      "the step time is moved by what runs on this GPU system reported; they are named", "reported runs"},
     {"evidence.store-down", "evidence", "warning", "estimate", Verdict::kAdvice, "",
      "the evidence store must answer for newer reports; nothing else of the answer depends on it", "the server"},
-    {"launch.numa-binding", "environment", "error", "launch", Verdict::kWillRun, "",
+    {"launch.numa-binding", "environment", "error", "launch", Verdict::kWillRun, "launcher.numa-binding",
      "torchrun knows --numa-binding from PyTorch 2.9 on, with node, socket, exclusive or core-complex",
      "pytorch/pytorch torch/distributed/run.py (#149334)"},
     {"launch.numactl-around-torchrun", "environment", "warning", "launch", Verdict::kAdvice, "",

@@ -7,8 +7,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/explain_page.h"
 #include "clients/cli/findings.h"
@@ -102,6 +104,17 @@ absl::StatusOr<bool> ExplainWord(absl::string_view name, bool json, const v1::Li
   return true;
 }
 
+// A variable as an entry of the reference, beside rules and knobs.
+v1::KnobInfo EntryOf(absl::string_view name, const v1::ListRulesResponse& about) {
+  std::vector<std::string> ids;
+  for (const v1::RuleInfo& rule : about.rules()) ids.push_back(rule.id());
+  v1::KnobInfo entry;
+  entry.set_name(std::string(name));
+  entry.set_knob_class(std::string(kVariableClass));
+  entry.set_note(absl::StrCat("rules that look at it: ", absl::StrJoin(ids, ", ")));
+  return entry;
+}
+
 }  // namespace
 
 int RunExplain(Arguments args, Context& context) {
@@ -149,13 +162,14 @@ int RunExplain(Arguments args, Context& context) {
   absl::Status status = GetKnobByWord(parsed.positional[0], **backend, &knob);
   v1::ListRulesResponse rules;
   if (absl::IsNotFound(status)) {
-    const std::string name = parsed.positional[0].substr(0, parsed.positional[0].find('='));
+    const std::string word = parsed.positional[0].substr(0, parsed.positional[0].find('='));
+    const std::string name(absl::StripPrefix(word, "env."));  // as a list of decisions has it
     if (const absl::Status all = ListAll(**backend, &Backend::ListRules, v1::ListRulesRequest(), &rules); !all.ok()) {
       return Failed(command, all, context);
     }
     const v1::ListRulesResponse about = RulesAbout(name, rules);
     if (about.rules_size() > 0) {
-      Answered(about, context);
+      Answered(EntryOf(name, about), context);
       if (format == "json") {
         context.out += ToJson(about);
       } else {

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/comparison.h"
+#include "clients/cli/explain_page.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/rpc/json_text.h"
 #include "clients/cli/versions_page.h"
@@ -186,7 +187,7 @@ std::string RuleJson(const v1::RuleInfo& rule) {
 
 std::string KnobJson(const v1::KnobInfo& knob) {
   return JsonObject()
-      .Text("what", "knob")
+      .Text("what", knob.knob_class() == kVariableClass ? kVariableClass : "knob")
       .Text("name", knob.name())
       .Text("kind", knob.knob_class())
       .Text("text", knob.note())

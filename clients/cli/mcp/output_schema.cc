@@ -109,7 +109,7 @@ std::string ConversionShape() {
 }
 
 std::string EntryShape() {
-  constexpr Field kFields[] = {{"what", R"({"type":"string","enum":["rule","knob"]})"},
+  constexpr Field kFields[] = {{"what", R"({"type":"string","enum":["rule","knob","variable"]})"},
                                {"name", kString},
                                {"kind", kString},
                                {"text", kString},

@@ -109,6 +109,8 @@ TEST_F(McpServerTest, AnswersEveryToolByItsSchema) {
       {"convert", absl::StrCat(R"({"text":)", launch, R"(,"to":"megatron-bridge"})")},
       {"explain", R"({"name":"recompute.full-needs-method"})"},
       {"explain", R"({"name":"recompute_granularity"})"},
+      {"explain", R"({"name":"CUDA_DEVICE_MAX_CONNECTIONS"})"},
+      {"fix", R"({"text":"echo hi\n"})"},
       {"models", R"({"name":"qwen3-30b-a3b"})"},
       {"models", "{}"},
       {"gpus", "{}"},
