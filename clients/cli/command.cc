@@ -76,6 +76,7 @@ constexpr FieldFlag kFieldFlags[] = {
     {"software.torch_version", "--torch"},
     {"software.cuda_version", "--cuda"},
     {"software.nccl_version", "--nccl"},
+    {"software.driver_version", "--driver"},
     {"software.dispatchers.transport", "--dispatcher-transport"},
     {"software.dispatchers", "--capability"},
     {"software.packages", "--package"},

@@ -40,8 +40,8 @@ std::optional<Version> ReadVersion(bool present, const std::string& text, absl::
 
 // Names and versions: texts that rules compare.
 void ReadPackages(const v1::SoftwareStack& m, Environment* env, Violations* violations) {
-  CheckLength("software.driver_version", m.driver_version().size(), kMaxNameBytes, violations);
-  CheckLength("software.cudnn_version", m.cudnn_version().size(), kMaxNameBytes, violations);
+  (void)ReadVersion(m.has_driver_version(), m.driver_version(), "driver_version", violations);
+  (void)ReadVersion(m.has_cudnn_version(), m.cudnn_version(), "cudnn_version", violations);
   if (m.has_driver_version()) env->packages["driver"] = m.driver_version();
   if (m.has_cudnn_version()) env->packages["cudnn"] = m.cudnn_version();
   if (m.packages_size() > kMaxEnvVars) return violations->Add("software.packages", "has more than 1024 entries");

@@ -85,6 +85,10 @@ int RunModels(Arguments args, Context& context) {
       .positional = {.list = kModelNames}};
   ParsedArguments parsed;
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
+  if (!import.empty() && !parsed.positional.empty()) {
+    return Misuse(command, absl::StrCat("a NAME or --import: ", Quoted(parsed.positional[0]), " has no effect"),
+                  context);
+  }
   const absl::StatusOr<std::shared_ptr<Backend>> backend = MakeBackend(where, context);
   if (!backend.ok()) return Misuse(command, backend.status().message(), context);
 

@@ -257,6 +257,9 @@ int RunObserve(Arguments args, Context& context) {
   if (const auto exit = ParseOrExit(command, args, context, &parsed)) return *exit;
   if (parsed.positional.empty())
     return Misuse(command, "wants a LOG, a folder of logs, or - for standard input", context);
+  if (options.idle_seconds.has_value() && !options.follow) {
+    return Misuse(command, "--idle has no effect without --follow", context);
+  }
   if (options.report && options.format == "json") return Misuse(command, "--report goes with --format table", context);
   const std::string& path = parsed.positional[0];
   if (path == "-" && options.launch == "-") return Misuse(command, "standard input is the log or the launch", context);

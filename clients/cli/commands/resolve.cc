@@ -203,6 +203,13 @@ int RunResolve(Arguments args, Context& context) {
   if (const absl::Status status = CheckParts(output.show); !status.ok())
     return Misuse(command, status.message(), context);
 
+  if (output.exports && output.format != "env") {
+    return Misuse(command, "--export has no effect without --format env", context);
+  }
+  if (!output.show.empty() && output.format != "table") {
+    return Misuse(command, absl::StrCat("--show is of the table: it has no effect with --format ", output.format),
+                  context);
+  }
   options.read = ReaderOf(context);
   v1::ResolveConfigRequest request;
   if (const absl::Status status = BuildResolveRequest(options, &request); !status.ok()) {

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 absl::Status CheckRoom(const std::string& folder) {
   std::error_code error;
   if (!fs::exists(folder, error)) return absl::OkStatus();
-  if (!fs::is_directory(folder, error)) return absl::DataLossError(absl::StrCat(folder, ": is no folder"));
+  if (!fs::is_directory(folder, error)) return absl::InvalidArgumentError(absl::StrCat(folder, " is no folder"));
   const bool empty = fs::is_empty(folder, error);
   if (error) return absl::DataLossError(absl::StrCat(folder, ": ", error.message()));
   if (!empty)
