@@ -78,8 +78,8 @@ void ReadReserved(const v1::Hardware& m, GpuSystem* gpu, Violations* violations)
   if (!m.has_reserved_bytes()) return;
   const auto bytes = static_cast<double>(m.reserved_bytes());
   if (!(bytes >= 0 && bytes <= kGpuMemoryBytes.high)) {
-    violations->Add("hardware.reserved_bytes",
-                    absl::StrCat("must be 0..", kGpuMemoryBytes.high, " bytes of one GPU, not ", bytes));
+    violations->Add("hardware.reserved_bytes", absl::StrCat("must be 0..", NumberText(kGpuMemoryBytes.high),
+                                                            " bytes of one GPU, not ", m.reserved_bytes()));
   } else if (gpu->hbm_bytes.has_value() && m.reserved_bytes() >= *gpu->hbm_bytes) {
     violations->Add("hardware.reserved_bytes",
                     absl::StrFormat("must be below the GPU's memory, %.4g GiB, not %.4g GiB",

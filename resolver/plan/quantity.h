@@ -19,6 +19,9 @@ inline constexpr Quantity kHostMemoryBytes{"bytes of one node", 1 << 20, 1e15};
 // A week: nothing that is called a step takes longer.
 inline constexpr Quantity kStepMicroseconds{"microseconds of one whole step", 1, 6.048e11};
 
+// "1048576", "1e+15": as short as it goes without another value.
+std::string NumberText(double value);
+
 // Empty where `value` is in the range, else what it must be: "must be 1e+06..1e+15 bytes per second, not 1e-300".
 std::string OutsideOf(const Quantity& quantity, double value);
 
