@@ -47,6 +47,8 @@ bool IsYamlKey(absl::string_view line) {
   return end > 0 && end < line.size() && line[end] == ':' && (end + 1 == line.size() || line[end + 1] == ' ');
 }
 
+bool IsBlank(char c) { return c == ' ' || c == '\t'; }
+
 // section.field=value, ++section.field=value.
 bool IsOverride(absl::string_view line) {
   while (absl::ConsumePrefix(&line, "+")) {
@@ -55,7 +57,11 @@ bool IsOverride(absl::string_view line) {
   return end > 0 && end < line.size() && line[end] == '=' && absl::StrContains(line.substr(0, end), ".");
 }
 
-bool IsBlank(char c) { return c == ' ' || c == '\t'; }
+// field=value: an override at the root of a configuration, and an assignment of a shell.
+bool IsSetting(absl::string_view line) {
+  const size_t end = NameEnd(line);
+  return end > 0 && end < line.size() && line[end] == '=' && std::none_of(line.begin(), line.end(), IsBlank);
+}
 
 // "cfg.comm_overlap.x = True": a line of a recipe in Python.
 bool IsPythonEdit(absl::string_view line) {
@@ -69,6 +75,8 @@ bool IsPythonEdit(absl::string_view line) {
 }
 
 const InputFormat& First(Target target) { return SpellingsOf(target).formats.front(); }
+
+bool TakesOverrides(Target target) { return absl::EndsWith(First(target).name, "-overrides"); }
 
 absl::string_view YamlFormat(Target target) {
   for (const InputFormat& format : SpellingsOf(target).formats) {
@@ -138,6 +146,11 @@ absl::string_view RecogniseFile(absl::string_view name, absl::string_view text, 
     if (number == 1 && absl::StartsWith(line, "#!")) return false;
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || line[0] == '#' || line == "---") return true;
+    if (IsSetting(line) && !IsOverride(line) && TakesOverrides(target)) {  // which of both, the lines below say
+      format = First(target).name;
+      return true;
+    }
+    format = kShellFormat;
     if (!below_word && IsProgramWord(line)) return below_word = true;
     if (below_word && !absl::StartsWith(line, "-") && !IsOverride(line)) return false;
     if (IsPythonEdit(line)) {

@@ -31,7 +31,8 @@ TEST(RecogniseFile, ByItsEndingThenByItsFirstLine) {
     Target target;
     const char* format;
   };
-  const Target swift = FindStack("ms-swift")->target, verl = FindStack("verl")->target;
+  const Target swift = FindStack("ms-swift")->target, verl = FindStack("verl")->target,
+               roll = FindStack("roll")->target;
   const Row rows[] = {
       {"a.yaml", "--x", Target::kMegatronLm, "megatron-lm-yaml"},
       {"a.YML", "", Target::kMegatronBridge, "bridge-yaml"},
@@ -44,6 +45,11 @@ TEST(RecogniseFile, ByItsEndingThenByItsFirstLine) {
       {"x", "model.num_layers=4\n", Target::kMegatronBridge, "bridge-overrides"},
       {"x", "NODES=4\ntorchrun a.py --x\n", Target::kMegatronBridge, "shell"},
       {"x", "", Target::kMegatronLm, "shell"},
+      // Settings of a stack that takes them; of a shell they are variables, for a command below them.
+      {"x", "num_gpus_per_node=8\nsft_train.model_args.dtype=bf16\n", roll, "roll-overrides"},
+      {"x", "num_gpus_per_node=8\n", roll, "roll-overrides"},
+      {"x", "num_gpus_per_node=8\npython start_sft_pipeline.py\n", roll, "shell"},
+      {"x", "num_gpus_per_node=8\n--x\n", Target::kMegatronLm, "shell"},
       // As `resolve --format argv` prints the launches of stacks that do not start with a flag.
       {"x", "sft\n--max_length\n4096\n", swift, "argv"},
       {"x", "verl.trainer.main_ppo\ntrainer.nnodes=2\n", verl, "verl-overrides"},
