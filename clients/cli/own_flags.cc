@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/flags.h"
+#include "resolver/base/byte_order_mark.h"
 #include "resolver/plan/stack.h"
 
 namespace flightplan::cli {
@@ -32,7 +33,7 @@ void Over(const StackOptions& said, StackOptions* options, std::initializer_list
 }  // namespace
 
 std::optional<OwnFlags> FindOwnFlags(absl::string_view text) {
-  size_t start = 0;
+  size_t start = absl::StartsWith(text, kByteOrderMark) ? kByteOrderMark.size() : 0;
   for (size_t line = 0; line < kCommentLines && start < text.size(); ++line) {
     const size_t end = std::min(text.find('\n', start), text.size());
     const absl::string_view words = absl::StripAsciiWhitespace(text.substr(start, end - start));

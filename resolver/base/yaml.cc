@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/byte_order_mark.h"
 #include "resolver/base/nearest.h"
 #include "resolver/base/utf8.h"
 #include "resolver/base/work.h"
@@ -329,7 +330,7 @@ absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view
   if (IsOtherEncoding(text)) {
     return absl::InvalidArgumentError(absl::StrCat(file, ":1:1: is not UTF-8, or has a NUL; write the file in UTF-8"));
   }
-  absl::ConsumePrefix(&text, "\xef\xbb\xbf");  // a byte order mark, which yaml-cpp does not count
+  absl::ConsumePrefix(&text, kByteOrderMark);  // which yaml-cpp does not count
   if (const size_t line = LineOfDirective(text); line > 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(file, ":", line, ":1: a line that begins with %; leave YAML directives out, and quote a value"));

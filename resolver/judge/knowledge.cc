@@ -211,8 +211,8 @@ bool IsBare(absl::string_view override) {
 // What the reader itself says of a word, rather than a rule of values.
 Standing StandingOfReader(const Finding& finding, const Stack& stack, const Knowledge& knowledge) {
   // Of ours: what lies beyond the one was not read, and the other is no stack's to judge.
-  static constexpr absl::string_view kOurs[] = {"input.limit", "input.line-ends", "input.continuation",
-                                                "input.other-launches"};
+  static constexpr absl::string_view kOurs[] = {"input.limit", "input.byte-order-mark", "input.line-ends",
+                                                "input.continuation", "input.other-launches"};
   if (std::find(std::begin(kOurs), std::end(kOurs), finding.rule_id) != std::end(kOurs)) return Standing::kFull;
   // A fork's choices of a flag that it shares with us are its own, whatever else its scripts bring.
   const auto stated = [](const Observed& seen) { return FindKnob(seen.name).has_value() && !seen.value.is_none(); };

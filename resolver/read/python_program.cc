@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/byte_order_mark.h"
 
 namespace flightplan {
 namespace {
@@ -154,7 +155,7 @@ bool IsPythonName(absl::string_view text) {
 }
 
 std::vector<PythonStatement> PythonStatements(absl::string_view program) {
-  absl::ConsumePrefix(&program, "\xef\xbb\xbf");
+  absl::ConsumePrefix(&program, kByteOrderMark);
   return Splitter(program).Split();
 }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/byte_order_mark.h"
 
 namespace flightplan {
 namespace {
@@ -81,15 +82,22 @@ std::optional<std::string> Joined(std::vector<std::string> lines, size_t rest) {
 }  // namespace
 
 void JudgeLineEnds(absl::string_view script, std::vector<ParseFinding>* findings) {
-  const size_t at = script.find("\r\n");
-  if (at == absl::string_view::npos) return;
-  ParseFinding entry = MakeParseFinding(
-      {-1, static_cast<int>(at), 0}, "input.line-ends", Severity::kError, "a line that ends in CR LF, as on Windows",
-      "line ends as on Linux: bash takes the CR for part of the last word, so that a continued command ends there, and "
-      "sbatch refuses the file; sed -i 's/\\r$//' FILE",
-      "bash(1), sbatch(1)");
-  entry.finding.verdict = Verdict::kWillRun;
-  KeepFinding(std::move(entry), findings);
+  const auto find = [findings](size_t at, absl::string_view rule_id, std::string seen, std::string needs) {
+    ParseFinding entry = MakeParseFinding({-1, static_cast<int>(at), 0}, rule_id, Severity::kError, std::move(seen),
+                                          std::move(needs), "bash(1), sbatch(1)");
+    entry.finding.verdict = Verdict::kWillRun;
+    KeepFinding(std::move(entry), findings);
+  };
+  if (absl::StartsWith(script, kByteOrderMark)) {
+    find(0, "input.byte-order-mark", "a byte order mark in front of the first line, as on Windows",
+         "a script that begins with its first line: bash takes the mark for part of the first word, which is then no "
+         "comment and no command, and sbatch refuses the file; sed -i '1s/^\\xef\\xbb\\xbf//' FILE");
+  }
+  if (const size_t at = script.find("\r\n"); at != absl::string_view::npos) {
+    find(at, "input.line-ends", "a line that ends in CR LF, as on Windows",
+         "line ends as on Linux: bash takes the CR for part of the last word, so that a continued command ends there, "
+         "and sbatch refuses the file; sed -i 's/\\r$//' FILE");
+  }
 }
 
 bool IsRestOfLaunch(WordSpan words) {
@@ -118,6 +126,7 @@ void JudgeContinuation(absl::string_view script, int at, std::vector<ParseFindin
 }
 
 std::optional<std::string> MendedLines(absl::string_view script, absl::string_view rule_id, int line) {
+  if (rule_id == "input.byte-order-mark") return std::string(absl::StripPrefix(script, kByteOrderMark));
   if (rule_id == "input.line-ends") return absl::StrReplaceAll(script, {{"\r\n", "\n"}});
   if (rule_id != "input.continuation" || line < 2) return std::nullopt;
   std::vector<std::string> lines = absl::StrSplit(script, '\n');

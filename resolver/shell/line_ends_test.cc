@@ -28,6 +28,10 @@ TEST(MendedLines, LeaveWhatIsNotPlain) {
   EXPECT_EQ(MendedLines("python x.py --a\n  --b\n", "mlm.argparse", 2), std::nullopt);
 }
 
+TEST(MendedLines, AreWithoutAByteOrderMark) {
+  EXPECT_EQ(MendedLines("\xef\xbb\xbf#!/bin/bash\n", "input.byte-order-mark", 1), "#!/bin/bash\n");
+}
+
 TEST(MendedLines, AreWithoutCarriageReturns) {
   EXPECT_EQ(MendedLines("python x.py \\\r\n  --b\r\n", "input.line-ends", 1), "python x.py \\\n  --b\n");
 }

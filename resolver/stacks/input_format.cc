@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/byte_order_mark.h"
 #include "resolver/stacks/rollout_marks.h"
 #include "resolver/stacks/spelling.h"
 
@@ -140,6 +141,7 @@ absl::string_view RecogniseFile(absl::string_view name, absl::string_view text, 
   if (Contains("|.yaml|.yml|", name)) return YamlFormat(target);
   if (Contains("|.py|", name)) return kPythonFormat;
   if (Contains("|.sh|.bash|.sbatch|.slurm|", name)) return kShellFormat;
+  absl::ConsumePrefix(&text, kByteOrderMark);
   absl::string_view format = kShellFormat;
   bool below_word = false;
   ForEachLine(text, [&](absl::string_view line, int number) {
@@ -168,7 +170,9 @@ absl::string_view RecogniseFile(absl::string_view name, absl::string_view text, 
 std::vector<Argument> ArgumentsOfLines(absl::string_view text) {
   std::vector<Argument> args;
   ForEachLine(text, [&args](absl::string_view line, int number) {
-    const absl::string_view words = absl::StripAsciiWhitespace(line);
+    absl::string_view words = line;
+    if (number == 1) absl::ConsumePrefix(&words, kByteOrderMark);
+    words = absl::StripAsciiWhitespace(words);
     if (words.empty() || words[0] == '#') return true;
     size_t begin = static_cast<size_t>(words.data() - line.data());
     size_t end = begin + words.size();

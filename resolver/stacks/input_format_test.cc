@@ -45,6 +45,9 @@ TEST(RecogniseFile, ByItsEndingThenByItsFirstLine) {
       {"x", "model.num_layers=4\n", Target::kMegatronBridge, "bridge-overrides"},
       {"x", "NODES=4\ntorchrun a.py --x\n", Target::kMegatronBridge, "shell"},
       {"x", "", Target::kMegatronLm, "shell"},
+      {"x", "\xef\xbb\xbf--num-layers\n4\n", Target::kMegatronLm, "argv"},  // below a byte order mark
+      {"x", "\xef\xbb\xbfmodel.num_layers=4\n", Target::kMegatronBridge, "bridge-overrides"},
+      {"x", "\xef\xbb\xbf#!/bin/bash\n--x\n", Target::kMegatronLm, "shell"},
       // Settings of a stack that takes them; of a shell they are variables, for a command below them.
       {"x", "num_gpus_per_node=8\nsft_train.model_args.dtype=bf16\n", roll, "roll-overrides"},
       {"x", "num_gpus_per_node=8\n", roll, "roll-overrides"},
@@ -71,6 +74,13 @@ TEST(ArgumentsOfLines, KeepTheirPlaces) {
   EXPECT_EQ(args[2].at.column, 3);
   EXPECT_EQ(args[3].text, "([0]*3 + [1])");  // a value with blanks, as `--format argv` prints it
   EXPECT_EQ(args[3].at.index, 3);
+}
+
+TEST(ArgumentsOfLines, BeginBelowAByteOrderMark) {
+  const std::vector<Argument> args = ArgumentsOfLines("\xef\xbb\xbf--bf16\n");
+  ASSERT_EQ(args.size(), 1u);
+  EXPECT_EQ(args[0].text, "--bf16");
+  EXPECT_EQ(args[0].at.column, 4);  // in bytes, as an edit counts them
 }
 
 TEST(InputFormats, AreFoundByNameAndTarget) {
