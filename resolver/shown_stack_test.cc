@@ -79,6 +79,7 @@ TEST(ShownStack, IsNoneOfAScriptThatLaunchesNoTraining) {
     const v1::ValidateConfigResponse response = Validated(FileOf("", "run.sh", text));
     EXPECT_EQ(response.completeness(), v1::COMPLETENESS_NONE);
     EXPECT_EQ(response.target(), "");
+    EXPECT_EQ(response.memory().fit(), v1::FIT_VERDICT_UNKNOWN);
     EXPECT_TRUE(absl::StartsWith(response.digest(), "fp1-"));
     ASSERT_EQ(response.not_judged_size(), 1);
     EXPECT_EQ(response.not_judged(0),

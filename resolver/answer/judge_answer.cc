@@ -149,6 +149,7 @@ ConfigAnswer AnswerNothing(absl::string_view why, AnswerOrigin origin) {
   w.Text(R::kCatalogRevisionFieldNumber, answer.catalog_revision);
   w.Text(R::kInputFormatFieldNumber, kShellFormat);
   w.Int(R::kCompletenessFieldNumber, v1::COMPLETENESS_NONE);
+  PutMemory(R::kMemoryFieldNumber, {}, &w);
   w.Int(R::kEvidenceRevisionFieldNumber, origin.evidence_revision);
   answer.bytes = std::move(w).Take();
   return answer;
