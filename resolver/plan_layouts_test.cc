@@ -70,6 +70,23 @@ TEST(PlanLayouts, ProgressNeverGoesBack) {
     EXPECT_GT(told[i].best_us, 0) << i;
     EXPECT_LE(told[i].best_us, told[i - 1].best_us) << i;
   }
+  EXPECT_LE(told.back().judged, result.judged_count());
+}
+
+// The second search, of pipelines with graphs, judges more than the first.
+TEST(PlanLayouts, ProgressCountsWhatTheResultCounts) {
+  v1::PlanLayoutsRequest request;
+  *request.mutable_base() = QwenOnSixteen();
+  int64_t judged = 0;
+  PlanHooks hooks;
+  hooks.progress = [&judged](const PlanProgress& progress) {
+    judged = progress.judged;
+    return true;
+  };
+  v1::PlanResult result;
+  ASSERT_TRUE(TestResolver().PlanLayouts(request, hooks, &result).ok());
+  EXPECT_GT(judged, 0);
+  EXPECT_LE(judged, result.judged_count());
 }
 
 TEST(PlanLayouts, AnObjectiveThatIsNoneIsRefused) {

@@ -237,6 +237,15 @@ absl::StatusOr<bool> AnswerWithGraphs(const NormalizedIntent& question, const Ev
   return found.statistics.stopped || answers->cut;
 }
 
+// Whoever waits hears of searches to come, but no counts that the statistics leave out.
+void TellNoCounts(SearchQuestion* q) {
+  if (q->progress == nullptr) return;
+  q->progress = [told = std::move(q->progress)](SearchProgress progress) {
+    progress.judged = 0;
+    return told(progress);
+  };
+}
+
 // What leaves room, and then what leaves less and ranks before all of it. Where a rule refuses one size of every layout
 // that was looked at, the room is searched again without that size. The statistics are the first search's.
 absl::StatusOr<SearchStatistics> AnswerRooms(const NormalizedIntent& question, const EvidenceSnapshot& evidence,
@@ -250,7 +259,10 @@ absl::StatusOr<SearchStatistics> AnswerRooms(const NormalizedIntent& question, c
     q.limit = BestUs(*answers);
     q.caution->memory = MemoryCaution(room);
     const SearchResult found = Search(q);
-    if (!first.has_value()) first = found.statistics;
+    if (!first.has_value()) {
+      first = found.statistics;
+      TellNoCounts(&q);
+    }
     FLIGHTPLAN_ASSIGN_OR_RETURN(const AskedSizes asked, AnswerEach(question, *search, found, evidence, answers));
     first->stopped |= found.statistics.stopped || answers->cut;
     const bool enough = found.statistics.stopped || q.objective == SearchObjective::kMemoryHeadroom;
