@@ -169,13 +169,13 @@ TEST_F(WebServerTest, GzipBothWaysAndNoBomb) {
   request.body = Gzip(std::string(size_t{32} << 20, ' '));
   const WebAnswer bomb = Call(request);
   EXPECT_EQ(bomb.status, 429);
-  EXPECT_THAT(bomb.body, HasSubstr("resource_exhausted"));
+  EXPECT_THAT(bomb.body, AllOf(HasSubstr("resource_exhausted"), HasSubstr("REQUEST_TOO_LARGE")));
   request.body = Gzip(kQuestion).substr(0, 20);
   EXPECT_EQ(Call(request).status, 400);
   request.body = std::string((size_t{1} << 20) + 1, ' ');
   const WebAnswer large = Call(request);
   EXPECT_EQ(large.status, 413);
-  EXPECT_THAT(large.body, HasSubstr("resource_exhausted"));
+  EXPECT_THAT(large.body, AllOf(HasSubstr("resource_exhausted"), HasSubstr("REQUEST_TOO_LARGE")));
 }
 
 TEST_F(WebServerTest, AStreamGoesOutInEnvelopes) {

@@ -25,8 +25,9 @@ absl::StatusOr<grpc::ByteBuffer> ConnectGateway::Shared::ReadMessage(const Conne
     sent = unpacked;
   }
   if (sent.size() > options.max_message_bytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the message has ", sent.size(), " bytes, at most ", options.max_message_bytes));
+    return WithReason(absl::ResourceExhaustedError(
+                          absl::StrCat("the message has ", sent.size(), " bytes, at most ", options.max_message_bytes)),
+                      kRequestTooLarge);
   }
   std::string bytes;
   if (call.codec == Codec::kJson) {

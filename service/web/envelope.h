@@ -14,6 +14,7 @@ namespace flightplan::service {
 // The reason (resolver/base/reason.h) of what is no message of the protocol, of an INTERNAL that it wants for that,
 // too.
 inline constexpr char kEnvelopeInvalid[] = "ENVELOPE_INVALID";
+inline constexpr char kRequestTooLarge[] = "REQUEST_TOO_LARGE";
 
 inline constexpr uint8_t kEnvelopeCompressed = 1;
 inline constexpr uint8_t kEnvelopeEnd = 2;  // of answers alone

@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "resolver/base/reason.h"
+#include "service/web/envelope.h"
 
 namespace flightplan::service {
 namespace {
@@ -65,7 +67,9 @@ absl::StatusOr<std::string> Gunzip(absl::string_view bytes, size_t max_bytes) {
     state = inflate(&stream, Z_NO_FLUSH);
     out.resize(before + room - stream.avail_out);
     if (out.size() > max_bytes) {
-      return absl::ResourceExhaustedError(absl::StrCat("unpacked, the message has more than ", max_bytes, " bytes"));
+      return WithReason(
+          absl::ResourceExhaustedError(absl::StrCat("unpacked, the message has more than ", max_bytes, " bytes")),
+          kRequestTooLarge);
     }
   }
   if (state == Z_BUF_ERROR) return absl::InvalidArgumentError("the gzip stream is cut short");

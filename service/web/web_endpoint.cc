@@ -15,8 +15,7 @@
 #include "resolver/base/status_macros.h"
 #include "service/net/tls.h"
 #include "service/observe/http_drops.h"
-#include "service/observe/json_line.h"
-#include "service/web/connect_code.h"
+#include "service/web/connect_error.h"
 #include "service/web/envelope.h"
 #include "service/web/web_assets.h"
 #include "service/wire/role.h"
@@ -32,13 +31,13 @@ int Threads() { return static_cast<int>(std::max(1u, std::thread::hardware_concu
 
 // Faults of the bytes, as a client of the Connect protocol reads errors.
 HttpResponse Complaint(int status, absl::string_view line) {
-  int code = grpc::StatusCode::INVALID_ARGUMENT;
-  if (status == 413 || status == 431) code = grpc::StatusCode::RESOURCE_EXHAUSTED;
-  if (status == 503) code = grpc::StatusCode::UNAVAILABLE;
+  absl::Status fault = WithReason(absl::InvalidArgumentError(line), kEnvelopeInvalid);
+  if (status == 413 || status == 431) fault = WithReason(absl::ResourceExhaustedError(line), kRequestTooLarge);
+  if (status == 503) fault = WithReason(absl::UnavailableError(line), "OVERLOADED");
   HttpResponse response;
   response.status = status;
   response.content_type = "application/json";
-  response.body = absl::StrCat("{\"code\":\"", ConnectCodeOf(code).name, "\",\"message\":", QuotedJson(line), "}");
+  response.body = ErrorJson(ToGrpcStatus(fault, /*request_id=*/""));
   return response;
 }
 

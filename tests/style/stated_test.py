@@ -57,7 +57,7 @@ class Stated(unittest.TestCase):
                 given |= set(re.findall(r'"([A-Z]{2,}(?:_[A-Z]+)+|INTERNAL|LEAKED)"', text))
             if path.name == "status_mapping.cc":
                 given |= set(re.findall(r'return "([A-Z_]+)";', text))
-            given |= set(re.findall(r'kEnvelopeInvalid\[\] = "([A-Z_]+)"', text))
+            given |= set(re.findall(r'k(?:EnvelopeInvalid|RequestTooLarge)\[\] = "([A-Z_]+)"', text))
             given |= set(re.findall(r'\bUnknown\(.*"([A-Z_]+)"\)', text))
         listed = set(re.findall(r"(?m)^\| `([A-Z_]+)` \|", (ROOT / "docs/errors.md").read_text()))
         self.assertGreater(len(given), 30)
