@@ -63,7 +63,7 @@ type Measurement struct {
 	Source *Citation `protobuf:"bytes,17,opt,name=source,proto3" json:"source,omitempty"`
 	// When it was measured.
 	MeasureTime *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=measure_time,json=measureTime,proto3" json:"measure_time,omitempty"`
-	// The cluster it ran on, as the reporter names it. At most 128 characters; empty: not said.
+	// The cluster it ran on, as the reporter names it. At most 128 bytes of UTF-8; empty: not said.
 	Cluster string `protobuf:"bytes,19,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	// Who reported it. Set by the server from the caller's credentials; ignored in a report.
 	Tenant string `protobuf:"bytes,20,opt,name=tenant,proto3" json:"tenant,omitempty"`

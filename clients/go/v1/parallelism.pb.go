@@ -201,7 +201,7 @@ type Layout struct {
 	TensorModelParallelSize *int32 `protobuf:"varint,1,opt,name=tensor_model_parallel_size,json=tensorModelParallelSize,proto3,oneof" json:"tensor_model_parallel_size,omitempty"`
 	// PP. Mirrors --pipeline-model-parallel-size.
 	PipelineModelParallelSize *int32 `protobuf:"varint,2,opt,name=pipeline_model_parallel_size,json=pipelineModelParallelSize,proto3,oneof" json:"pipeline_model_parallel_size,omitempty"`
-	// VPP: model chunks per pipeline rank; 1 or unset: no interleaving.
+	// VPP: model chunks per pipeline rank; 1: no interleaving; unset: decided.
 	VirtualPipelineModelParallelSize *int32 `protobuf:"varint,3,opt,name=virtual_pipeline_model_parallel_size,json=virtualPipelineModelParallelSize,proto3,oneof" json:"virtual_pipeline_model_parallel_size,omitempty"`
 	// CP. Mirrors --context-parallel-size.
 	ContextParallelSize *int32 `protobuf:"varint,4,opt,name=context_parallel_size,json=contextParallelSize,proto3,oneof" json:"context_parallel_size,omitempty"`
@@ -209,7 +209,7 @@ type Layout struct {
 	ExpertModelParallelSize *int32 `protobuf:"varint,5,opt,name=expert_model_parallel_size,json=expertModelParallelSize,proto3,oneof" json:"expert_model_parallel_size,omitempty"`
 	// ETP; unset: 1 for an MoE model, as all published recipes do. Mirrors --expert-tensor-parallel-size.
 	ExpertTensorParallelSize *int32 `protobuf:"varint,6,opt,name=expert_tensor_parallel_size,json=expertTensorParallelSize,proto3,oneof" json:"expert_tensor_parallel_size,omitempty"`
-	// Microbatch, samples per data-parallel rank; unset: 1. Mirrors --micro-batch-size.
+	// Microbatch, samples per data-parallel rank; unset: 1, or the search's choice where sizes are open. Mirrors --micro-batch-size.
 	MicroBatchSize *int32 `protobuf:"varint,7,opt,name=micro_batch_size,json=microBatchSize,proto3,oneof" json:"micro_batch_size,omitempty"`
 	// Pipeline layout string, "Et|(tt|)*30mL"; unset: decided. Mirrors --pipeline-model-parallel-layout.
 	PipelineModelParallelLayout *string `protobuf:"bytes,8,opt,name=pipeline_model_parallel_layout,json=pipelineModelParallelLayout,proto3,oneof" json:"pipeline_model_parallel_layout,omitempty"`
@@ -326,7 +326,8 @@ type Workload struct {
 	Precision string `protobuf:"bytes,3,opt,name=precision,proto3" json:"precision,omitempty"`
 	// What the run is for; changes the routing mode only where it is a benchmark.
 	Objective Objective `protobuf:"varint,4,opt,name=objective,proto3,enum=flightplan.v1.Objective" json:"objective,omitempty"`
-	// Steps to train; unset: a short run that shows the steady state.
+	// Steps to train; unset: of a benchmark a short run that shows the steady state, of a training a `required_inputs` of
+	// its launch.
 	TrainIters *int64 `protobuf:"varint,5,opt,name=train_iters,json=trainIters,proto3,oneof" json:"train_iters,omitempty"`
 }
 

@@ -336,7 +336,7 @@ type ResolveConfigRequest struct {
 	// Knobs the caller insists on, typed. Never changed: an illegal one makes the plan infeasible, with fixes.
 	Knobs *Knobs `protobuf:"bytes,8,opt,name=knobs,proto3" json:"knobs,omitempty"`
 	// The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-	// and so is one that says something else than `layout` or `workload`; None goes over these.
+	// and so is one that says something else than `layout`. It goes over `workload`, and None over both.
 	PinnedKnobs []*KnobSetting `protobuf:"bytes,9,rep,name=pinned_knobs,json=pinnedKnobs,proto3" json:"pinned_knobs,omitempty"`
 	// Environment variables the launch will carry, at most 1,024.
 	Env map[string]string `protobuf:"bytes,10,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"bytes,2,opt,name=value,proto3"`
@@ -503,7 +503,7 @@ type ResolveConfigResponse struct {
 	EffectiveChanges []*EffectiveChange `protobuf:"bytes,7,rep,name=effective_changes,json=effectiveChanges,proto3" json:"effective_changes,omitempty"`
 	// Memory and time.
 	Estimate *Estimate `protobuf:"bytes,8,opt,name=estimate,proto3" json:"estimate,omitempty"`
-	// Command lines and files. The first is the target's own.
+	// Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
 	Launches []*Launch `protobuf:"bytes,9,rep,name=launches,proto3" json:"launches,omitempty"`
 	// A/B runs that would settle what the evidence does not.
 	AbSuggestions []*AbSuggestion `protobuf:"bytes,10,rep,name=ab_suggestions,json=abSuggestions,proto3" json:"ab_suggestions,omitempty"`
@@ -1332,7 +1332,8 @@ type ValidateConfigRequest_Arguments struct {
 }
 
 type ValidateConfigRequest_File struct {
-	// A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+	// A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+	// (1 MiB by default) counts the request as a whole.
 	File *TextFile `protobuf:"bytes,2,opt,name=file,proto3,oneof"`
 }
 
@@ -1518,7 +1519,8 @@ type ValidateConfigResponse struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// The stack's configuration code accepts it.
+	// The stack's configuration code accepts it. Nothing is known against what is not judged: where `completeness` is NONE
+	// this and `will_run` are true and say nothing.
 	AcceptedByStack bool `protobuf:"varint,1,opt,name=accepted_by_stack,json=acceptedByStack,proto3" json:"accepted_by_stack,omitempty"`
 	// Nothing known makes it fail later. What is not known does not count: where `memory` is UNKNOWN, it holds but for memory.
 	WillRun bool `protobuf:"varint,2,opt,name=will_run,json=willRun,proto3" json:"will_run,omitempty"`
@@ -2206,7 +2208,7 @@ type BatchResolveRequest struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// Echoed in the answer. At most 128 characters.
+	// Echoed in the answer. At most 128 bytes of UTF-8.
 	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Resolve or validate.
 	//

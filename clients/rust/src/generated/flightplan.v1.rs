@@ -1484,7 +1484,7 @@ pub struct Layout {
     /// PP. Mirrors --pipeline-model-parallel-size.
     #[prost(int32, optional, tag = "2")]
     pub pipeline_model_parallel_size: ::core::option::Option<i32>,
-    /// VPP: model chunks per pipeline rank; 1 or unset: no interleaving.
+    /// VPP: model chunks per pipeline rank; 1: no interleaving; unset: decided.
     #[prost(int32, optional, tag = "3")]
     pub virtual_pipeline_model_parallel_size: ::core::option::Option<i32>,
     /// CP. Mirrors --context-parallel-size.
@@ -1496,7 +1496,7 @@ pub struct Layout {
     /// ETP; unset: 1 for an MoE model, as all published recipes do. Mirrors --expert-tensor-parallel-size.
     #[prost(int32, optional, tag = "6")]
     pub expert_tensor_parallel_size: ::core::option::Option<i32>,
-    /// Microbatch, samples per data-parallel rank; unset: 1. Mirrors --micro-batch-size.
+    /// Microbatch, samples per data-parallel rank; unset: 1, or the search's choice where sizes are open. Mirrors --micro-batch-size.
     #[prost(int32, optional, tag = "7")]
     pub micro_batch_size: ::core::option::Option<i32>,
     /// Pipeline layout string, "Et|(tt|)*30mL"; unset: decided. Mirrors --pipeline-model-parallel-layout.
@@ -1524,7 +1524,8 @@ pub struct Workload {
     /// What the run is for; changes the routing mode only where it is a benchmark.
     #[prost(enumeration = "Objective", tag = "4")]
     pub objective: i32,
-    /// Steps to train; unset: a short run that shows the steady state.
+    /// Steps to train; unset: of a benchmark a short run that shows the steady state, of a training a `required_inputs` of
+    /// its launch.
     #[prost(int64, optional, tag = "5")]
     pub train_iters: ::core::option::Option<i64>,
 }
@@ -1736,7 +1737,7 @@ pub struct Measurement {
     /// When it was measured.
     #[prost(message, optional, tag = "18")]
     pub measure_time: ::core::option::Option<::prost_types::Timestamp>,
-    /// The cluster it ran on, as the reporter names it. At most 128 characters; empty: not said.
+    /// The cluster it ran on, as the reporter names it. At most 128 bytes of UTF-8; empty: not said.
     #[prost(string, tag = "19")]
     pub cluster: ::prost::alloc::string::String,
     /// Who reported it. Set by the server from the caller's credentials; ignored in a report.
@@ -3430,7 +3431,7 @@ pub struct ResolveConfigRequest {
     #[prost(message, optional, tag = "8")]
     pub knobs: ::core::option::Option<Knobs>,
     /// The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-    /// and so is one that says something else than `layout` or `workload`; None goes over these.
+    /// and so is one that says something else than `layout`. It goes over `workload`, and None over both.
     #[prost(message, repeated, tag = "9")]
     pub pinned_knobs: ::prost::alloc::vec::Vec<KnobSetting>,
     /// Environment variables the launch will carry, at most 1,024.
@@ -3481,7 +3482,7 @@ pub struct ResolveConfigResponse {
     /// Memory and time.
     #[prost(message, optional, tag = "8")]
     pub estimate: ::core::option::Option<Estimate>,
-    /// Command lines and files. The first is the target's own.
+    /// Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
     #[prost(message, repeated, tag = "9")]
     pub launches: ::prost::alloc::vec::Vec<Launch>,
     /// A/B runs that would settle what the evidence does not.
@@ -3689,7 +3690,8 @@ pub mod validate_config_request {
         /// Megatron-LM or LoongForge arguments, or Bridge overrides, after the script name.
         #[prost(message, tag = "1")]
         Arguments(super::ArgumentList),
-        /// A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+        /// A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+        /// (1 MiB by default) counts the request as a whole.
         #[prost(message, tag = "2")]
         File(super::TextFile),
         /// Typed and named knobs.
@@ -3731,7 +3733,8 @@ pub struct KnobSettings {
 #[allow(clippy::derive_partial_eq_without_eq)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ValidateConfigResponse {
-    /// The stack's configuration code accepts it.
+    /// The stack's configuration code accepts it. Nothing is known against what is not judged: where `completeness` is NONE
+    /// this and `will_run` are true and say nothing.
     #[prost(bool, tag = "1")]
     pub accepted_by_stack: bool,
     /// Nothing known makes it fail later. What is not known does not count: where `memory` is UNKNOWN, it holds but for memory.
@@ -3908,7 +3911,7 @@ pub struct PlanResult {
 #[allow(clippy::derive_partial_eq_without_eq)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchResolveRequest {
-    /// Echoed in the answer. At most 128 characters.
+    /// Echoed in the answer. At most 128 bytes of UTF-8.
     #[prost(string, tag = "1")]
     pub request_id: ::prost::alloc::string::String,
     /// Resolve or validate.

@@ -65,7 +65,7 @@ class Measurement(google.protobuf.message.Message):
     quality: builtins.str
     """How good it is: "matched", "directional", "confounded", "synthetic"."""
     cluster: builtins.str
-    """The cluster it ran on, as the reporter names it. At most 128 characters; empty: not said."""
+    """The cluster it ran on, as the reporter names it. At most 128 bytes of UTF-8; empty: not said."""
     tenant: builtins.str
     """Who reported it. Set by the server from the caller's credentials; ignored in a report."""
     trust: builtins.str

@@ -121,7 +121,7 @@ class Layout(google.protobuf.message.Message):
     pipeline_model_parallel_size: builtins.int
     """PP. Mirrors --pipeline-model-parallel-size."""
     virtual_pipeline_model_parallel_size: builtins.int
-    """VPP: model chunks per pipeline rank; 1 or unset: no interleaving."""
+    """VPP: model chunks per pipeline rank; 1: no interleaving; unset: decided."""
     context_parallel_size: builtins.int
     """CP. Mirrors --context-parallel-size."""
     expert_model_parallel_size: builtins.int
@@ -129,7 +129,7 @@ class Layout(google.protobuf.message.Message):
     expert_tensor_parallel_size: builtins.int
     """ETP; unset: 1 for an MoE model, as all published recipes do. Mirrors --expert-tensor-parallel-size."""
     micro_batch_size: builtins.int
-    """Microbatch, samples per data-parallel rank; unset: 1. Mirrors --micro-batch-size."""
+    """Microbatch, samples per data-parallel rank; unset: 1, or the search's choice where sizes are open. Mirrors --micro-batch-size."""
     pipeline_model_parallel_layout: builtins.str
     """Pipeline layout string, "Et|(tt|)*30mL"; unset: decided. Mirrors --pipeline-model-parallel-layout."""
     sequence_parallel: builtins.bool
@@ -190,7 +190,9 @@ class Workload(google.protobuf.message.Message):
     objective: global___Objective.ValueType
     """What the run is for; changes the routing mode only where it is a benchmark."""
     train_iters: builtins.int
-    """Steps to train; unset: a short run that shows the steady state."""
+    """Steps to train; unset: of a benchmark a short run that shows the steady state, of a training a `required_inputs` of
+    its launch.
+    """
     def __init__(
         self,
         *,

@@ -250,7 +250,7 @@ class ResolveConfigRequest(google.protobuf.message.Message):
     @property
     def pinned_knobs(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[flightplan.v1.finding_pb2.KnobSetting]:
         """The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-        and so is one that says something else than `layout` or `workload`; None goes over these.
+        and so is one that says something else than `layout`. It goes over `workload`, and None over both.
         """
 
     @property
@@ -352,7 +352,7 @@ class ResolveConfigResponse(google.protobuf.message.Message):
 
     @property
     def launches(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Launch]:
-        """Command lines and files. The first is the target's own."""
+        """Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail."""
 
     @property
     def ab_suggestions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___AbSuggestion]:
@@ -676,7 +676,9 @@ class ValidateConfigRequest(google.protobuf.message.Message):
 
     @property
     def file(self) -> global___TextFile:
-        """A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB."""
+        """A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+        (1 MiB by default) counts the request as a whole.
+        """
 
     @property
     def knobs(self) -> global___KnobSettings:
@@ -861,7 +863,9 @@ class ValidateConfigResponse(google.protobuf.message.Message):
     EVIDENCE_REVISION_FIELD_NUMBER: builtins.int
     ENV_FIELD_NUMBER: builtins.int
     accepted_by_stack: builtins.bool
-    """The stack's configuration code accepts it."""
+    """The stack's configuration code accepts it. Nothing is known against what is not judged: where `completeness` is NONE
+    this and `will_run` are true and say nothing.
+    """
     will_run: builtins.bool
     """Nothing known makes it fail later. What is not known does not count: where `memory` is UNKNOWN, it holds but for memory."""
     digest: builtins.str
@@ -1185,7 +1189,7 @@ class BatchResolveRequest(google.protobuf.message.Message):
     RESOLVE_FIELD_NUMBER: builtins.int
     VALIDATE_FIELD_NUMBER: builtins.int
     request_id: builtins.str
-    """Echoed in the answer. At most 128 characters."""
+    """Echoed in the answer. At most 128 bytes of UTF-8."""
     @property
     def resolve(self) -> global___ResolveConfigRequest:
         """Resolve."""

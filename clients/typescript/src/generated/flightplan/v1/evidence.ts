@@ -68,7 +68,7 @@ export interface Measurement {
   measureTime:
     | Date
     | undefined;
-  /** The cluster it ran on, as the reporter names it. At most 128 characters; empty: not said. */
+  /** The cluster it ran on, as the reporter names it. At most 128 bytes of UTF-8; empty: not said. */
   cluster: string;
   /** Who reported it. Set by the server from the caller's credentials; ignored in a report. */
   tenant: string;

@@ -57,7 +57,7 @@ export interface Layout {
   pipelineModelParallelSize?:
     | number
     | undefined;
-  /** VPP: model chunks per pipeline rank; 1 or unset: no interleaving. */
+  /** VPP: model chunks per pipeline rank; 1: no interleaving; unset: decided. */
   virtualPipelineModelParallelSize?:
     | number
     | undefined;
@@ -73,7 +73,7 @@ export interface Layout {
   expertTensorParallelSize?:
     | number
     | undefined;
-  /** Microbatch, samples per data-parallel rank; unset: 1. Mirrors --micro-batch-size. */
+  /** Microbatch, samples per data-parallel rank; unset: 1, or the search's choice where sizes are open. Mirrors --micro-batch-size. */
   microBatchSize?:
     | number
     | undefined;
@@ -95,7 +95,10 @@ export interface Workload {
   precision: string;
   /** What the run is for; changes the routing mode only where it is a benchmark. */
   objective: Objective;
-  /** Steps to train; unset: a short run that shows the steady state. */
+  /**
+   * Steps to train; unset: of a benchmark a short run that shows the steady state, of a training a `required_inputs` of
+   * its launch.
+   */
   trainIters?: bigint | undefined;
 }
 

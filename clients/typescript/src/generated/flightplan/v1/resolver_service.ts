@@ -140,7 +140,7 @@ export interface ResolveConfigRequest {
     | undefined;
   /**
    * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-   * and so is one that says something else than `layout` or `workload`; None goes over these.
+   * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
    */
   pinnedKnobs: KnobSetting[];
   /** Environment variables the launch will carry, at most 1,024. */
@@ -187,7 +187,7 @@ export interface ResolveConfigResponse {
   estimate:
     | Estimate
     | undefined;
-  /** Command lines and files. The first is the target's own. */
+  /** Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail. */
   launches: Launch[];
   /** A/B runs that would settle what the evidence does not. */
   abSuggestions: AbSuggestion[];
@@ -402,7 +402,10 @@ export interface KnobSettings {
 
 /** The verdicts, kept apart. */
 export interface ValidateConfigResponse {
-  /** The stack's configuration code accepts it. */
+  /**
+   * The stack's configuration code accepts it. Nothing is known against what is not judged: where `completeness` is NONE
+   * this and `will_run` are true and say nothing.
+   */
   acceptedByStack: boolean;
   /** Nothing known makes it fail later. What is not known does not count: where `memory` is UNKNOWN, it holds but for memory. */
   willRun: boolean;
@@ -541,7 +544,7 @@ export interface PlanResult_PrunedCountsEntry {
 
 /** One request of a batch. */
 export interface BatchResolveRequest {
-  /** Echoed in the answer. At most 128 characters. */
+  /** Echoed in the answer. At most 128 bytes of UTF-8. */
   requestId: string;
   request?:
     | { $case: "resolve"; resolve: ResolveConfigRequest }

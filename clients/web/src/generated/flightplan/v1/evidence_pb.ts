@@ -153,7 +153,7 @@ export type Measurement = Message<"flightplan.v1.Measurement"> & {
   measureTime?: Timestamp | undefined;
 
   /**
-   * The cluster it ran on, as the reporter names it. At most 128 characters; empty: not said.
+   * The cluster it ran on, as the reporter names it. At most 128 bytes of UTF-8; empty: not said.
    *
    * @generated from field: string cluster = 19;
    */

@@ -33,7 +33,7 @@ export type Layout = Message<"flightplan.v1.Layout"> & {
   pipelineModelParallelSize?: number | undefined;
 
   /**
-   * VPP: model chunks per pipeline rank; 1 or unset: no interleaving.
+   * VPP: model chunks per pipeline rank; 1: no interleaving; unset: decided.
    *
    * @generated from field: optional int32 virtual_pipeline_model_parallel_size = 3;
    */
@@ -61,7 +61,7 @@ export type Layout = Message<"flightplan.v1.Layout"> & {
   expertTensorParallelSize?: number | undefined;
 
   /**
-   * Microbatch, samples per data-parallel rank; unset: 1. Mirrors --micro-batch-size.
+   * Microbatch, samples per data-parallel rank; unset: 1, or the search's choice where sizes are open. Mirrors --micro-batch-size.
    *
    * @generated from field: optional int32 micro_batch_size = 7;
    */
@@ -124,7 +124,8 @@ export type Workload = Message<"flightplan.v1.Workload"> & {
   objective: Objective;
 
   /**
-   * Steps to train; unset: a short run that shows the steady state.
+   * Steps to train; unset: of a benchmark a short run that shows the steady state, of a training a `required_inputs` of
+   * its launch.
    *
    * @generated from field: optional int64 train_iters = 5;
    */

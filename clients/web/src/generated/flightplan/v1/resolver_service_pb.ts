@@ -92,7 +92,7 @@ export type ResolveConfigRequest = Message<"flightplan.v1.ResolveConfigRequest">
 
   /**
    * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-   * and so is one that says something else than `layout` or `workload`; None goes over these.
+   * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
    *
    * @generated from field: repeated flightplan.v1.KnobSetting pinned_knobs = 9;
    */
@@ -205,7 +205,7 @@ export type ResolveConfigResponse = Message<"flightplan.v1.ResolveConfigResponse
   estimate?: Estimate | undefined;
 
   /**
-   * Command lines and files. The first is the target's own.
+   * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
    *
    * @generated from field: repeated flightplan.v1.Launch launches = 9;
    */
@@ -555,7 +555,8 @@ export type ValidateConfigRequest = Message<"flightplan.v1.ValidateConfigRequest
     case: "arguments";
   } | {
     /**
-     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+     * (1 MiB by default) counts the request as a whole.
      *
      * @generated from field: flightplan.v1.TextFile file = 2;
      */
@@ -766,7 +767,8 @@ export const KnobSettingsSchema: GenMessage<KnobSettings> = /*@__PURE__*/
  */
 export type ValidateConfigResponse = Message<"flightplan.v1.ValidateConfigResponse"> & {
   /**
-   * The stack's configuration code accepts it.
+   * The stack's configuration code accepts it. Nothing is known against what is not judged: where `completeness` is NONE
+   * this and `will_run` are true and say nothing.
    *
    * @generated from field: bool accepted_by_stack = 1;
    */
@@ -1169,7 +1171,7 @@ export const PlanResultSchema: GenMessage<PlanResult> = /*@__PURE__*/
  */
 export type BatchResolveRequest = Message<"flightplan.v1.BatchResolveRequest"> & {
   /**
-   * Echoed in the answer. At most 128 characters.
+   * Echoed in the answer. At most 128 bytes of UTF-8.
    *
    * @generated from field: string request_id = 1;
    */

@@ -94,7 +94,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object requestId_ = "";
   /**
    * <pre>
-   * Echoed in the answer. At most 128 characters.
+   * Echoed in the answer. At most 128 bytes of UTF-8.
    * </pre>
    *
    * <code>string request_id = 1;</code>
@@ -115,7 +115,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Echoed in the answer. At most 128 characters.
+   * Echoed in the answer. At most 128 bytes of UTF-8.
    * </pre>
    *
    * <code>string request_id = 1;</code>
@@ -656,7 +656,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object requestId_ = "";
     /**
      * <pre>
-     * Echoed in the answer. At most 128 characters.
+     * Echoed in the answer. At most 128 bytes of UTF-8.
      * </pre>
      *
      * <code>string request_id = 1;</code>
@@ -676,7 +676,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Echoed in the answer. At most 128 characters.
+     * Echoed in the answer. At most 128 bytes of UTF-8.
      * </pre>
      *
      * <code>string request_id = 1;</code>
@@ -697,7 +697,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Echoed in the answer. At most 128 characters.
+     * Echoed in the answer. At most 128 bytes of UTF-8.
      * </pre>
      *
      * <code>string request_id = 1;</code>
@@ -714,7 +714,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Echoed in the answer. At most 128 characters.
+     * Echoed in the answer. At most 128 bytes of UTF-8.
      * </pre>
      *
      * <code>string request_id = 1;</code>
@@ -728,7 +728,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Echoed in the answer. At most 128 characters.
+     * Echoed in the answer. At most 128 bytes of UTF-8.
      * </pre>
      *
      * <code>string request_id = 1;</code>

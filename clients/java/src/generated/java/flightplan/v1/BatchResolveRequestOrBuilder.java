@@ -9,7 +9,7 @@ public interface BatchResolveRequestOrBuilder extends
 
   /**
    * <pre>
-   * Echoed in the answer. At most 128 characters.
+   * Echoed in the answer. At most 128 bytes of UTF-8.
    * </pre>
    *
    * <code>string request_id = 1;</code>
@@ -18,7 +18,7 @@ public interface BatchResolveRequestOrBuilder extends
   java.lang.String getRequestId();
   /**
    * <pre>
-   * Echoed in the answer. At most 128 characters.
+   * Echoed in the answer. At most 128 bytes of UTF-8.
    * </pre>
    *
    * <code>string request_id = 1;</code>

@@ -107,7 +107,7 @@ private static final long serialVersionUID = 0L;
   private int virtualPipelineModelParallelSize_ = 0;
   /**
    * <pre>
-   * VPP: model chunks per pipeline rank; 1 or unset: no interleaving.
+   * VPP: model chunks per pipeline rank; 1: no interleaving; unset: decided.
    * </pre>
    *
    * <code>optional int32 virtual_pipeline_model_parallel_size = 3;</code>
@@ -119,7 +119,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * VPP: model chunks per pipeline rank; 1 or unset: no interleaving.
+   * VPP: model chunks per pipeline rank; 1: no interleaving; unset: decided.
    * </pre>
    *
    * <code>optional int32 virtual_pipeline_model_parallel_size = 3;</code>
@@ -215,7 +215,7 @@ private static final long serialVersionUID = 0L;
   private int microBatchSize_ = 0;
   /**
    * <pre>
-   * Microbatch, samples per data-parallel rank; unset: 1. Mirrors --micro-batch-size.
+   * Microbatch, samples per data-parallel rank; unset: 1, or the search's choice where sizes are open. Mirrors --micro-batch-size.
    * </pre>
    *
    * <code>optional int32 micro_batch_size = 7;</code>
@@ -227,7 +227,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Microbatch, samples per data-parallel rank; unset: 1. Mirrors --micro-batch-size.
+   * Microbatch, samples per data-parallel rank; unset: 1, or the search's choice where sizes are open. Mirrors --micro-batch-size.
    * </pre>
    *
    * <code>optional int32 micro_batch_size = 7;</code>
@@ -1008,7 +1008,7 @@ private static final long serialVersionUID = 0L;
     private int virtualPipelineModelParallelSize_ ;
     /**
      * <pre>
-     * VPP: model chunks per pipeline rank; 1 or unset: no interleaving.
+     * VPP: model chunks per pipeline rank; 1: no interleaving; unset: decided.
      * </pre>
      *
      * <code>optional int32 virtual_pipeline_model_parallel_size = 3;</code>
@@ -1020,7 +1020,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * VPP: model chunks per pipeline rank; 1 or unset: no interleaving.
+     * VPP: model chunks per pipeline rank; 1: no interleaving; unset: decided.
      * </pre>
      *
      * <code>optional int32 virtual_pipeline_model_parallel_size = 3;</code>
@@ -1032,7 +1032,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * VPP: model chunks per pipeline rank; 1 or unset: no interleaving.
+     * VPP: model chunks per pipeline rank; 1: no interleaving; unset: decided.
      * </pre>
      *
      * <code>optional int32 virtual_pipeline_model_parallel_size = 3;</code>
@@ -1048,7 +1048,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * VPP: model chunks per pipeline rank; 1 or unset: no interleaving.
+     * VPP: model chunks per pipeline rank; 1: no interleaving; unset: decided.
      * </pre>
      *
      * <code>optional int32 virtual_pipeline_model_parallel_size = 3;</code>
@@ -1232,7 +1232,7 @@ private static final long serialVersionUID = 0L;
     private int microBatchSize_ ;
     /**
      * <pre>
-     * Microbatch, samples per data-parallel rank; unset: 1. Mirrors --micro-batch-size.
+     * Microbatch, samples per data-parallel rank; unset: 1, or the search's choice where sizes are open. Mirrors --micro-batch-size.
      * </pre>
      *
      * <code>optional int32 micro_batch_size = 7;</code>
@@ -1244,7 +1244,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Microbatch, samples per data-parallel rank; unset: 1. Mirrors --micro-batch-size.
+     * Microbatch, samples per data-parallel rank; unset: 1, or the search's choice where sizes are open. Mirrors --micro-batch-size.
      * </pre>
      *
      * <code>optional int32 micro_batch_size = 7;</code>
@@ -1256,7 +1256,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Microbatch, samples per data-parallel rank; unset: 1. Mirrors --micro-batch-size.
+     * Microbatch, samples per data-parallel rank; unset: 1, or the search's choice where sizes are open. Mirrors --micro-batch-size.
      * </pre>
      *
      * <code>optional int32 micro_batch_size = 7;</code>
@@ -1272,7 +1272,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Microbatch, samples per data-parallel rank; unset: 1. Mirrors --micro-batch-size.
+     * Microbatch, samples per data-parallel rank; unset: 1, or the search's choice where sizes are open. Mirrors --micro-batch-size.
      * </pre>
      *
      * <code>optional int32 micro_batch_size = 7;</code>

@@ -47,7 +47,7 @@ public interface LayoutOrBuilder extends
 
   /**
    * <pre>
-   * VPP: model chunks per pipeline rank; 1 or unset: no interleaving.
+   * VPP: model chunks per pipeline rank; 1: no interleaving; unset: decided.
    * </pre>
    *
    * <code>optional int32 virtual_pipeline_model_parallel_size = 3;</code>
@@ -56,7 +56,7 @@ public interface LayoutOrBuilder extends
   boolean hasVirtualPipelineModelParallelSize();
   /**
    * <pre>
-   * VPP: model chunks per pipeline rank; 1 or unset: no interleaving.
+   * VPP: model chunks per pipeline rank; 1: no interleaving; unset: decided.
    * </pre>
    *
    * <code>optional int32 virtual_pipeline_model_parallel_size = 3;</code>
@@ -123,7 +123,7 @@ public interface LayoutOrBuilder extends
 
   /**
    * <pre>
-   * Microbatch, samples per data-parallel rank; unset: 1. Mirrors --micro-batch-size.
+   * Microbatch, samples per data-parallel rank; unset: 1, or the search's choice where sizes are open. Mirrors --micro-batch-size.
    * </pre>
    *
    * <code>optional int32 micro_batch_size = 7;</code>
@@ -132,7 +132,7 @@ public interface LayoutOrBuilder extends
   boolean hasMicroBatchSize();
   /**
    * <pre>
-   * Microbatch, samples per data-parallel rank; unset: 1. Mirrors --micro-batch-size.
+   * Microbatch, samples per data-parallel rank; unset: 1, or the search's choice where sizes are open. Mirrors --micro-batch-size.
    * </pre>
    *
    * <code>optional int32 micro_batch_size = 7;</code>

@@ -768,7 +768,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object cluster_ = "";
   /**
    * <pre>
-   * The cluster it ran on, as the reporter names it. At most 128 characters; empty: not said.
+   * The cluster it ran on, as the reporter names it. At most 128 bytes of UTF-8; empty: not said.
    * </pre>
    *
    * <code>string cluster = 19;</code>
@@ -789,7 +789,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The cluster it ran on, as the reporter names it. At most 128 characters; empty: not said.
+   * The cluster it ran on, as the reporter names it. At most 128 bytes of UTF-8; empty: not said.
    * </pre>
    *
    * <code>string cluster = 19;</code>
@@ -4300,7 +4300,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object cluster_ = "";
     /**
      * <pre>
-     * The cluster it ran on, as the reporter names it. At most 128 characters; empty: not said.
+     * The cluster it ran on, as the reporter names it. At most 128 bytes of UTF-8; empty: not said.
      * </pre>
      *
      * <code>string cluster = 19;</code>
@@ -4320,7 +4320,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The cluster it ran on, as the reporter names it. At most 128 characters; empty: not said.
+     * The cluster it ran on, as the reporter names it. At most 128 bytes of UTF-8; empty: not said.
      * </pre>
      *
      * <code>string cluster = 19;</code>
@@ -4341,7 +4341,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The cluster it ran on, as the reporter names it. At most 128 characters; empty: not said.
+     * The cluster it ran on, as the reporter names it. At most 128 bytes of UTF-8; empty: not said.
      * </pre>
      *
      * <code>string cluster = 19;</code>
@@ -4358,7 +4358,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The cluster it ran on, as the reporter names it. At most 128 characters; empty: not said.
+     * The cluster it ran on, as the reporter names it. At most 128 bytes of UTF-8; empty: not said.
      * </pre>
      *
      * <code>string cluster = 19;</code>
@@ -4372,7 +4372,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The cluster it ran on, as the reporter names it. At most 128 characters; empty: not said.
+     * The cluster it ran on, as the reporter names it. At most 128 bytes of UTF-8; empty: not said.
      * </pre>
      *
      * <code>string cluster = 19;</code>

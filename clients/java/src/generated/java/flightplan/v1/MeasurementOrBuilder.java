@@ -428,7 +428,7 @@ public interface MeasurementOrBuilder extends
 
   /**
    * <pre>
-   * The cluster it ran on, as the reporter names it. At most 128 characters; empty: not said.
+   * The cluster it ran on, as the reporter names it. At most 128 bytes of UTF-8; empty: not said.
    * </pre>
    *
    * <code>string cluster = 19;</code>
@@ -437,7 +437,7 @@ public interface MeasurementOrBuilder extends
   java.lang.String getCluster();
   /**
    * <pre>
-   * The cluster it ran on, as the reporter names it. At most 128 characters; empty: not said.
+   * The cluster it ran on, as the reporter names it. At most 128 bytes of UTF-8; empty: not said.
    * </pre>
    *
    * <code>string cluster = 19;</code>

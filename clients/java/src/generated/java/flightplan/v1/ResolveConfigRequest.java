@@ -361,7 +361,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-   * and so is one that says something else than `layout` or `workload`; None goes over these.
+   * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -373,7 +373,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-   * and so is one that says something else than `layout` or `workload`; None goes over these.
+   * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -386,7 +386,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-   * and so is one that says something else than `layout` or `workload`; None goes over these.
+   * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -398,7 +398,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-   * and so is one that says something else than `layout` or `workload`; None goes over these.
+   * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -410,7 +410,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-   * and so is one that says something else than `layout` or `workload`; None goes over these.
+   * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2692,7 +2692,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2707,7 +2707,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2722,7 +2722,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2737,7 +2737,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2759,7 +2759,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2778,7 +2778,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2799,7 +2799,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2821,7 +2821,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2840,7 +2840,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2859,7 +2859,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2879,7 +2879,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2897,7 +2897,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2915,7 +2915,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2927,7 +2927,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2942,7 +2942,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2958,7 +2958,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2970,7 +2970,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -2983,7 +2983,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-     * and so is one that says something else than `layout` or `workload`; None goes over these.
+     * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
      * </pre>
      *
      * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>

@@ -218,7 +218,7 @@ public interface ResolveConfigRequestOrBuilder extends
   /**
    * <pre>
    * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-   * and so is one that says something else than `layout` or `workload`; None goes over these.
+   * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -228,7 +228,7 @@ public interface ResolveConfigRequestOrBuilder extends
   /**
    * <pre>
    * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-   * and so is one that says something else than `layout` or `workload`; None goes over these.
+   * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -237,7 +237,7 @@ public interface ResolveConfigRequestOrBuilder extends
   /**
    * <pre>
    * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-   * and so is one that says something else than `layout` or `workload`; None goes over these.
+   * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -246,7 +246,7 @@ public interface ResolveConfigRequestOrBuilder extends
   /**
    * <pre>
    * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-   * and so is one that says something else than `layout` or `workload`; None goes over these.
+   * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>
@@ -256,7 +256,7 @@ public interface ResolveConfigRequestOrBuilder extends
   /**
    * <pre>
    * The same by name, for knobs outside Knobs; at most 4,096. A knob given both ways with different values is refused,
-   * and so is one that says something else than `layout` or `workload`; None goes over these.
+   * and so is one that says something else than `layout`. It goes over `workload`, and None over both.
    * </pre>
    *
    * <code>repeated .flightplan.v1.KnobSetting pinned_knobs = 9;</code>

@@ -400,7 +400,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<flightplan.v1.Launch> launches_;
   /**
    * <pre>
-   * Command lines and files. The first is the target's own.
+   * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
    * </pre>
    *
    * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -411,7 +411,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Command lines and files. The first is the target's own.
+   * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
    * </pre>
    *
    * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -423,7 +423,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Command lines and files. The first is the target's own.
+   * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
    * </pre>
    *
    * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -434,7 +434,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Command lines and files. The first is the target's own.
+   * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
    * </pre>
    *
    * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -445,7 +445,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Command lines and files. The first is the target's own.
+   * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
    * </pre>
    *
    * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3317,7 +3317,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3331,7 +3331,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3345,7 +3345,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3359,7 +3359,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3380,7 +3380,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3398,7 +3398,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3418,7 +3418,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3439,7 +3439,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3457,7 +3457,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3475,7 +3475,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3494,7 +3494,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3511,7 +3511,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3528,7 +3528,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3539,7 +3539,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3553,7 +3553,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3568,7 +3568,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3579,7 +3579,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -3591,7 +3591,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Command lines and files. The first is the target's own.
+     * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
      * </pre>
      *
      * <code>repeated .flightplan.v1.Launch launches = 9;</code>

@@ -251,7 +251,7 @@ public interface ResolveConfigResponseOrBuilder extends
 
   /**
    * <pre>
-   * Command lines and files. The first is the target's own.
+   * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
    * </pre>
    *
    * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -260,7 +260,7 @@ public interface ResolveConfigResponseOrBuilder extends
       getLaunchesList();
   /**
    * <pre>
-   * Command lines and files. The first is the target's own.
+   * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
    * </pre>
    *
    * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -268,7 +268,7 @@ public interface ResolveConfigResponseOrBuilder extends
   flightplan.v1.Launch getLaunches(int index);
   /**
    * <pre>
-   * Command lines and files. The first is the target's own.
+   * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
    * </pre>
    *
    * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -276,7 +276,7 @@ public interface ResolveConfigResponseOrBuilder extends
   int getLaunchesCount();
   /**
    * <pre>
-   * Command lines and files. The first is the target's own.
+   * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
    * </pre>
    *
    * <code>repeated .flightplan.v1.Launch launches = 9;</code>
@@ -285,7 +285,7 @@ public interface ResolveConfigResponseOrBuilder extends
       getLaunchesOrBuilderList();
   /**
    * <pre>
-   * Command lines and files. The first is the target's own.
+   * Command lines and files. The first is the target's own. Of an INFEASIBLE plan they are there, too, and would fail.
    * </pre>
    *
    * <code>repeated .flightplan.v1.Launch launches = 9;</code>

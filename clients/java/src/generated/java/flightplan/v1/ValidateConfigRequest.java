@@ -153,7 +153,8 @@ private static final long serialVersionUID = 0L;
   public static final int FILE_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+   * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+   * (1 MiB by default) counts the request as a whole.
    * </pre>
    *
    * <code>.flightplan.v1.TextFile file = 2;</code>
@@ -165,7 +166,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+   * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+   * (1 MiB by default) counts the request as a whole.
    * </pre>
    *
    * <code>.flightplan.v1.TextFile file = 2;</code>
@@ -180,7 +182,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+   * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+   * (1 MiB by default) counts the request as a whole.
    * </pre>
    *
    * <code>.flightplan.v1.TextFile file = 2;</code>
@@ -1905,7 +1908,8 @@ java.lang.String defaultValue) {
         flightplan.v1.TextFile, flightplan.v1.TextFile.Builder, flightplan.v1.TextFileOrBuilder> fileBuilder_;
     /**
      * <pre>
-     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+     * (1 MiB by default) counts the request as a whole.
      * </pre>
      *
      * <code>.flightplan.v1.TextFile file = 2;</code>
@@ -1917,7 +1921,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+     * (1 MiB by default) counts the request as a whole.
      * </pre>
      *
      * <code>.flightplan.v1.TextFile file = 2;</code>
@@ -1939,7 +1944,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+     * (1 MiB by default) counts the request as a whole.
      * </pre>
      *
      * <code>.flightplan.v1.TextFile file = 2;</code>
@@ -1959,7 +1965,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+     * (1 MiB by default) counts the request as a whole.
      * </pre>
      *
      * <code>.flightplan.v1.TextFile file = 2;</code>
@@ -1977,7 +1984,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+     * (1 MiB by default) counts the request as a whole.
      * </pre>
      *
      * <code>.flightplan.v1.TextFile file = 2;</code>
@@ -2004,7 +2012,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+     * (1 MiB by default) counts the request as a whole.
      * </pre>
      *
      * <code>.flightplan.v1.TextFile file = 2;</code>
@@ -2027,7 +2036,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+     * (1 MiB by default) counts the request as a whole.
      * </pre>
      *
      * <code>.flightplan.v1.TextFile file = 2;</code>
@@ -2037,7 +2047,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+     * (1 MiB by default) counts the request as a whole.
      * </pre>
      *
      * <code>.flightplan.v1.TextFile file = 2;</code>
@@ -2055,7 +2066,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+     * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+     * (1 MiB by default) counts the request as a whole.
      * </pre>
      *
      * <code>.flightplan.v1.TextFile file = 2;</code>

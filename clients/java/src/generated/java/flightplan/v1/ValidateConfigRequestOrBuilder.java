@@ -36,7 +36,8 @@ public interface ValidateConfigRequestOrBuilder extends
 
   /**
    * <pre>
-   * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+   * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+   * (1 MiB by default) counts the request as a whole.
    * </pre>
    *
    * <code>.flightplan.v1.TextFile file = 2;</code>
@@ -45,7 +46,8 @@ public interface ValidateConfigRequestOrBuilder extends
   boolean hasFile();
   /**
    * <pre>
-   * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+   * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+   * (1 MiB by default) counts the request as a whole.
    * </pre>
    *
    * <code>.flightplan.v1.TextFile file = 2;</code>
@@ -54,7 +56,8 @@ public interface ValidateConfigRequestOrBuilder extends
   flightplan.v1.TextFile getFile();
   /**
    * <pre>
-   * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB.
+   * A launch script or a file: shell, YAML, or one argument a line. At most 1 MiB; a server's --max_request_bytes
+   * (1 MiB by default) counts the request as a whole.
    * </pre>
    *
    * <code>.flightplan.v1.TextFile file = 2;</code>

@@ -74,7 +74,8 @@ private static final long serialVersionUID = 0L;
   private boolean acceptedByStack_ = false;
   /**
    * <pre>
-   * The stack's configuration code accepts it.
+   * The stack's configuration code accepts it. Nothing is known against what is not judged: where `completeness` is NONE
+   * this and `will_run` are true and say nothing.
    * </pre>
    *
    * <code>bool accepted_by_stack = 1;</code>
@@ -1877,7 +1878,8 @@ java.lang.String defaultValue) {
     private boolean acceptedByStack_ ;
     /**
      * <pre>
-     * The stack's configuration code accepts it.
+     * The stack's configuration code accepts it. Nothing is known against what is not judged: where `completeness` is NONE
+     * this and `will_run` are true and say nothing.
      * </pre>
      *
      * <code>bool accepted_by_stack = 1;</code>
@@ -1889,7 +1891,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The stack's configuration code accepts it.
+     * The stack's configuration code accepts it. Nothing is known against what is not judged: where `completeness` is NONE
+     * this and `will_run` are true and say nothing.
      * </pre>
      *
      * <code>bool accepted_by_stack = 1;</code>
@@ -1905,7 +1908,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The stack's configuration code accepts it.
+     * The stack's configuration code accepts it. Nothing is known against what is not judged: where `completeness` is NONE
+     * this and `will_run` are true and say nothing.
      * </pre>
      *
      * <code>bool accepted_by_stack = 1;</code>

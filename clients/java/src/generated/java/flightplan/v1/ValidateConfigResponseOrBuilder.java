@@ -9,7 +9,8 @@ public interface ValidateConfigResponseOrBuilder extends
 
   /**
    * <pre>
-   * The stack's configuration code accepts it.
+   * The stack's configuration code accepts it. Nothing is known against what is not judged: where `completeness` is NONE
+   * this and `will_run` are true and say nothing.
    * </pre>
    *
    * <code>bool accepted_by_stack = 1;</code>

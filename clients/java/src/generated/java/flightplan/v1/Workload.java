@@ -157,7 +157,8 @@ private static final long serialVersionUID = 0L;
   private long trainIters_ = 0L;
   /**
    * <pre>
-   * Steps to train; unset: a short run that shows the steady state.
+   * Steps to train; unset: of a benchmark a short run that shows the steady state, of a training a `required_inputs` of
+   * its launch.
    * </pre>
    *
    * <code>optional int64 train_iters = 5;</code>
@@ -169,7 +170,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Steps to train; unset: a short run that shows the steady state.
+   * Steps to train; unset: of a benchmark a short run that shows the steady state, of a training a `required_inputs` of
+   * its launch.
    * </pre>
    *
    * <code>optional int64 train_iters = 5;</code>
@@ -866,7 +868,8 @@ private static final long serialVersionUID = 0L;
     private long trainIters_ ;
     /**
      * <pre>
-     * Steps to train; unset: a short run that shows the steady state.
+     * Steps to train; unset: of a benchmark a short run that shows the steady state, of a training a `required_inputs` of
+     * its launch.
      * </pre>
      *
      * <code>optional int64 train_iters = 5;</code>
@@ -878,7 +881,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Steps to train; unset: a short run that shows the steady state.
+     * Steps to train; unset: of a benchmark a short run that shows the steady state, of a training a `required_inputs` of
+     * its launch.
      * </pre>
      *
      * <code>optional int64 train_iters = 5;</code>
@@ -890,7 +894,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Steps to train; unset: a short run that shows the steady state.
+     * Steps to train; unset: of a benchmark a short run that shows the steady state, of a training a `required_inputs` of
+     * its launch.
      * </pre>
      *
      * <code>optional int64 train_iters = 5;</code>
@@ -906,7 +911,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Steps to train; unset: a short run that shows the steady state.
+     * Steps to train; unset: of a benchmark a short run that shows the steady state, of a training a `required_inputs` of
+     * its launch.
      * </pre>
      *
      * <code>optional int64 train_iters = 5;</code>

@@ -68,7 +68,8 @@ public interface WorkloadOrBuilder extends
 
   /**
    * <pre>
-   * Steps to train; unset: a short run that shows the steady state.
+   * Steps to train; unset: of a benchmark a short run that shows the steady state, of a training a `required_inputs` of
+   * its launch.
    * </pre>
    *
    * <code>optional int64 train_iters = 5;</code>
@@ -77,7 +78,8 @@ public interface WorkloadOrBuilder extends
   boolean hasTrainIters();
   /**
    * <pre>
-   * Steps to train; unset: a short run that shows the steady state.
+   * Steps to train; unset: of a benchmark a short run that shows the steady state, of a training a `required_inputs` of
+   * its launch.
    * </pre>
    *
    * <code>optional int64 train_iters = 5;</code>
