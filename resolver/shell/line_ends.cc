@@ -100,6 +100,11 @@ void JudgeLineEnds(absl::string_view script, std::vector<ParseFinding>* findings
   }
 }
 
+std::string WithoutMark(absl::string_view script) {
+  const bool marked = absl::ConsumePrefix(&script, kByteOrderMark);
+  return absl::StrCat(marked ? "   " : "", script);
+}
+
 bool IsRestOfLaunch(WordSpan words) {
   const TracedText& first = words[0].value;
   const absl::string_view text = first.text;

@@ -14,6 +14,9 @@ namespace flightplan {
 // Lines that end as on Windows, and a byte order mark before the first.
 void JudgeLineEnds(absl::string_view script, std::vector<ParseFinding>* findings);
 
+// Blanks in place of a byte order mark: a first line is read as it was meant, and places stay.
+std::string WithoutMark(absl::string_view script);
+
 // Whether a command right behind a launch is flags of that launch: "--bf16 ...", "${MODEL_ARGS[@]} --bf16 ...".
 bool IsRestOfLaunch(WordSpan words);
 

@@ -13,7 +13,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "resolver/base/byte_order_mark.h"
 #include "resolver/base/path.h"
 #include "resolver/base/work.h"
 #include "resolver/plan/stack.h"
@@ -363,10 +362,7 @@ ShellLaunch ReadShellLaunch(absl::string_view script, const EnvVars& given, cons
            absl::StrCat("at most ", kMaxScriptBytes, " bytes"));
   } else {
     const Work work(kMaxScriptWork);
-    // A first line with a byte order mark is read as it was meant; places stay.
-    const bool marked = absl::StartsWith(script, kByteOrderMark);
-    const TracedText text =
-        TracedText::FromScript(marked ? absl::StrCat("   ", script.substr(kByteOrderMark.size())) : script);
+    const TracedText text = TracedText::FromScript(WithoutMark(script));
     bool found = false;
     // What no known branch holds may stand in one that hangs on the caller's environment.
     for (const bool every_branch : {false, true}) {
