@@ -62,9 +62,9 @@ std::string InputFormatNames(Target target, bool file);
 const InputFormat& RecogniseArguments(absl::Span<const Argument> args, absl::string_view script, Target target);
 
 // Of a file: by its ending (.yaml, .yml; .sh, .bash, .sbatch, .slurm), else by its first line that is neither blank nor
-// a comment: "#!" a script, "--flag" or "section.field=value", also below a word alone ("sft"), one argument a line, and
-// so are lines of "field=value" with no command below them, of a stack that takes overrides; "key:" YAML, anything else a
-// script.
+// a comment: "#!" a script, "--flag" or "section.field=value", also below a word alone ("sft"), one argument a line,
+// and so are lines of "field=value" with no command below them, of a stack that takes overrides; "key:" YAML, anything
+// else a script.
 absl::string_view RecogniseFile(absl::string_view name, absl::string_view text, Target target);
 
 // One argument a line, as `--format argv` prints them; a line that begins with "-" may hold its values too. Lines that
