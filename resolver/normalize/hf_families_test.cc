@@ -2,6 +2,8 @@
 #include "resolver/normalize/hf_families.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,21 +13,6 @@
 #include "resolver/catalog/catalog.h"
 #include "resolver/normalize/hf_import.h"
 #include "resolver/normalize/hf_import_test_util.h"
-// The catalogue and the importer say the same of a model's class.
-#include "resolver/normalize/hf_families.h"
-
-#include <algorithm>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "gtest/gtest.h"
-#include "resolver/catalog/catalog.h"
-#include "resolver/normalize/hf_import.h"
 #include "resolver/plan/model_fields.h"
 
 namespace flightplan {
@@ -111,19 +98,20 @@ TEST(HfFamilies, MiMoV2FlashSaysWhatIsCountedAlike) {
   EXPECT_EQ(imported->num_query_groups, 4);
   EXPECT_EQ(imported->kv_channels, 192);
   EXPECT_EQ(imported->window_size, 128);
-  EXPECT_EQ(imported->window_attn_skip_freq, 5);
+  EXPECT_EQ(imported->window_attn_skip_freq, std::nullopt);  // the first layer is none of a period
+  ASSERT_EQ(imported->window_attn_layers.size(), 48u);
+  EXPECT_EQ(std::count(imported->window_attn_layers.begin(), imported->window_attn_layers.end(), 0), 9);
   EXPECT_EQ(imported->first_k_dense, 1);
   EXPECT_EQ(imported->num_moe_experts, 256);
   EXPECT_EQ(imported->moe_router_enable_expert_bias, true);
   EXPECT_FALSE(imported->is_mla());
-  ASSERT_EQ(notes.size(), 4u);
-  EXPECT_NE(notes[0].find("9 of its 48 layers have no window"), std::string::npos) << notes[0];
+  ASSERT_EQ(notes.size(), 3u);
   // Values of 128 are counted with 192: 4096 x (64 + 4) x 64, nine times.
-  EXPECT_NE(notes[1].find("160 million parameters too many"), std::string::npos) << notes[1];
-  EXPECT_NE(notes[2].find("its 39 layers with a window have 64 query and 8 key and value heads of 192 and 128"),
+  EXPECT_NE(notes[0].find("160 million parameters too many"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[1].find("its 39 layers with a window have 64 query and 8 key and value heads of 192 and 128"),
             std::string::npos)
-      << notes[2];
-  EXPECT_NE(notes[3].find("mtp_num_layers"), std::string::npos) << notes[3];
+      << notes[1];
+  EXPECT_NE(notes[2].find("mtp_num_layers"), std::string::npos) << notes[2];
 
   EXPECT_EQ(Fault(MiMoV2Flash("0, 1", Repeated("1", 48))),
             "$.hybrid_layer_pattern: has 2 entries; needs one for each of 48 layers");
@@ -137,105 +125,12 @@ TEST(HfFamilies, Step35TakesARotaryBaseALayer) {
   EXPECT_EQ(imported->rotary_base, 5000000);
   EXPECT_EQ(imported->first_k_dense, 3);
   EXPECT_EQ(imported->moe_router_score_function, "sigmoid");
-  ASSERT_EQ(notes.size(), 2u);  // 3 layers of 4096 x 2 x 32 x 128
-  EXPECT_NE(notes[1].find("101 million parameters too few"), std::string::npos) << notes[1];
+  EXPECT_EQ(imported->window_attn_layers, (std::vector<int64_t>{0, 1, 1, 1, 0}));
+  ASSERT_EQ(notes.size(), 1u);  // 3 layers of 4096 x 2 x 32 x 128
+  EXPECT_NE(notes[0].find("101 million parameters too few"), std::string::npos) << notes[0];
   EXPECT_TRUE(ImportHfConfig(Step35("10000")).ok());
   EXPECT_EQ(Fault(Step35("[]")), "$.rope_theta: needs a number, or a list of them");
   EXPECT_EQ(Fault(Step35("[[1]]")), "$.rope_theta: needs a number, or a list of them");
-const HfFamily* FamilyOf(const ModelSpec& model) {
-  for (const HfFamily& family : HfFamilies()) {
-    for (absl::string_view name : absl::StrSplit(family.classes, '|')) {
-      if (name == model.architecture) return &family;
-    }
-  }
-  return nullptr;
-}
-
-// What a catalogue entry says of a row: a field of the model, or else a knob that a launch must repeat.
-Value Said(const ModelSpec& model, absl::string_view name) {
-  if (const ModelField* field = FindModelField(name)) return GetField(*field, model);
-  for (const auto& [knob, value] : model.knobs) {
-    if (Name(knob) == name) return value;
-  }
-  return Value();
-}
-
-bool Same(const Value& value, absl::string_view literal) {
-  double number = 0;
-  if (value.is_number() && absl::SimpleAtod(literal, &number)) return value.real() == number;
-  if (value.is_bool()) return literal == (value.truthy() ? "true" : "false");
-  if (value.is_text()) return literal == value.text();
-  return value.is_none() && literal == "null";
-}
-
-// A row without keys is a constant of its class, whatever the file says: every model of the class has it.
-TEST(HfFamilies, CatalogueModelsHaveTheConstantsOfTheirClass) {
-  const Catalog catalog = *Catalog::Builtin();
-  int compared = 0;
-  for (const ModelSpec& model : catalog.models()) {
-    const HfFamily* family = FamilyOf(model);
-    if (family == nullptr) continue;
-    for (const HfRow& row : family->rows) {
-      if (!row.keys.empty() || row.field == "attention_dropout") continue;  // written as 0 for every model
-      if (row.field == "mtp_loss_scaling_factor" && !model.mtp_num_layers.has_value()) continue;
-      ++compared;
-      const Value said = Said(model, row.field);
-      EXPECT_TRUE(Same(said, row.otherwise))
-          << model.name << " " << row.field << ": " << said.ToJson() << ", its class " << row.otherwise;
-    }
-  }
-  EXPECT_GT(compared, 300);
-}
-
-// A model's windows as the launch has them: a period, or one flag a layer.
-struct WindowRow {
-  absl::string_view fields;
-  std::optional<int64_t> period;
-  std::vector<int64_t> layers;
-};
-
-TEST(HfImport, WindowsStandWhereTheFileSays) {
-  const std::string full = R"("full_attention")", sliding = R"("sliding_attention")";
-  const auto types = [&](const std::vector<int>& windowed) {
-    std::vector<std::string> names;
-    for (int layer : windowed) names.push_back(layer != 0 ? sliding : full);
-    return absl::StrCat(R"("layer_types": [)", absl::StrJoin(names, ", "), "]");
-  };
-  constexpr absl::string_view kGemma3 = R"("architectures": ["Gemma3ForCausalLM"], "num_hidden_layers": 4, )";
-  constexpr absl::string_view kMistral = R"("architectures": ["MistralForCausalLM"], "num_hidden_layers": 4,
-      "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 8, "vocab_size": 1000,
-      "sliding_window": 512, )";
-  const std::string gemma_all = absl::StrCat(kGemma3, types({0, 0, 0, 0}));
-  const std::string gemma_two = absl::StrCat(kGemma3, R"("sliding_window_pattern": 2)");
-  const std::string mistral_one = absl::StrCat(kMistral, types({1, 0, 1, 0}));
-  const std::string mistral_first = absl::StrCat(kMistral, types({0, 1, 1, 1}));
-  const std::string mistral_each = absl::StrCat(kMistral, types({1, 1, 1, 1}));
-  const WindowRow rows[] = {{gemma_all, 1, {}},
-                            {gemma_two, 2, {}},
-                            {mistral_one, 2, {}},
-                            {mistral_first, std::nullopt, {0, 1, 1, 1}},
-                            {mistral_each, std::nullopt, {}}};
-  for (const WindowRow& row : rows) {
-    const absl::StatusOr<ModelSpec> model = ImportHfConfig(absl::StrCat("{", row.fields, "}"));
-    ASSERT_TRUE(model.ok()) << row.fields << ": " << model.status();
-    EXPECT_EQ(model->window_attn_skip_freq, row.period) << row.fields;
-    EXPECT_EQ(model->window_attn_layers, row.layers) << row.fields;
-  }
-}
-
-// As it was published: its text_config says what differs from its class.
-TEST(HfImport, AWrappersTextHasTheDefaultsOfItsClass) {
-  const absl::StatusOr<ModelSpec> model = ImportHfConfig(R"({"architectures": ["Gemma3ForConditionalGeneration"],
-      "model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "hidden_size": 2560,
-      "intermediate_size": 10240, "num_hidden_layers": 34, "rope_scaling": {"factor": 8.0, "rope_type": "linear"},
-      "sliding_window": 1024}})");
-  ASSERT_TRUE(model.ok()) << model.status();
-  EXPECT_EQ(model->vocab_size, 262208);
-  EXPECT_EQ(model->num_attention_heads, 8);
-  EXPECT_EQ(model->num_query_groups, 4);
-  EXPECT_EQ(model->kv_channels, 256);
-  EXPECT_EQ(Said(*model, "layernorm_epsilon"), Value(1e-6));
-  EXPECT_EQ(Said(*model, "make_vocab_size_divisible_by"), Value(64));
 }
 
 }  // namespace
