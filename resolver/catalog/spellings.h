@@ -8,6 +8,11 @@
 
 namespace flightplan {
 
+struct Stack;
+
+// In a stack with words of its own: its word, or the key by which the field is added. Empty: it has no place for it.
+std::string OwnSpelling(Knob knob, const Stack& stack);
+
 // Empty where the target has no place for the knob.
 std::string SpellingOf(Knob knob, const Environment& env);
 

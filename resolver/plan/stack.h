@@ -49,6 +49,10 @@ struct Stack {
   // each ("--"). Empty: Megatron-LM's flags, or the container's fields.
   absl::string_view vocabulary = {}, before_word = {};
 
+  // The key by which a field for which it has no word of its own is added to one of Megatron's classes; "": nowhere.
+  // Null: it adds none.
+  std::string (*added_key)(Knob knob) = nullptr;
+
   // What the model is stands in its Hugging Face folder, which a launch names and does not repeat.
   bool hf_models = false;
 

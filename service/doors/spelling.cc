@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "resolver/catalog/bridge_fields.h"
+#include "resolver/catalog/spellings.h"
 #include "resolver/normalize/knobs_message.h"
 #include "resolver/normalize/violations.h"
 #include "resolver/plan/knob.h"
@@ -40,8 +41,8 @@ std::string TableSpelling(const std::string& name, bool bridge, const Stack* own
   const std::optional<Knob> knob = FindKnob(name);
   if (!knob.has_value()) return name;
   if (own_words != nullptr) {
-    const absl::string_view word = WordFor(*knob, own_words->vocabulary);
-    return word.empty() ? name : absl::StrCat(own_words->before_word, word);
+    const std::string word = OwnSpelling(*knob, *own_words);
+    return word.empty() ? name : word;
   }
   if (bridge) {
     const absl::string_view field = WordFor(*knob, kBridgeOverride);

@@ -22,6 +22,8 @@ std::string Spelled(absl::string_view target, const std::string& knob, std::init
 TEST(FixText, WritesAListAsOneWhereSettingsTakeIt) {
   EXPECT_EQ(Spelled("verl main", "recompute_modules", {"moe"}),
             "'actor_rollout_ref.actor.megatron.override_transformer_config.recompute_modules=[moe]'");
+  EXPECT_EQ(Spelled("verl main", "offload_modules", {"moe_act"}),
+            "'+actor_rollout_ref.actor.megatron.override_transformer_config.offload_modules=[moe_act]'");
   EXPECT_EQ(Spelled("nemo-rl main", "cuda_graph_modules", {"attn", "mlp"}),
             "'policy.megatron_cfg.cuda_graph_modules=[attn,mlp]'");
   EXPECT_EQ(Spelled("megatron-bridge main", "recompute_modules", {"moe_act"}), "'model.recompute_modules=[moe_act]'");

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "resolver/plan/knob.h"
 #include "resolver/plan/reading.h"
+#include "resolver/stacks/verl/words.h"
 
 namespace flightplan {
 namespace {
@@ -49,6 +53,15 @@ bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
 
 }  // namespace
 
+std::string VerlAddedKey(Knob knob) {
+  const Section section = Row(knob).section;
+  const absl::string_view place = section == Section::kModel       ? "megatron.override_transformer_config."
+                                  : section == Section::kDdp       ? "megatron.override_ddp_config."
+                                  : section == Section::kOptimizer ? "optim.override_optimizer_config."
+                                                                   : "";
+  return place.empty() ? "" : absl::StrCat("+actor_rollout_ref.actor.", place, Name(knob));
+}
+
 extern const Stack kVerlStack;
 const Stack kVerlStack = {
     .target = kVerl,
@@ -59,6 +72,7 @@ const Stack kVerlStack = {
     .module_keys = kModuleKeys,
     .vocabulary = "verl.path",
     .before_word = "actor_rollout_ref.actor.",
+    .added_key = VerlAddedKey,
     .hf_models = true,
     .adapters = true,
     .packs = true,

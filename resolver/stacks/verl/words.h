@@ -8,6 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "resolver/plan/knob.h"
 #include "resolver/plan/reading.h"
 #include "resolver/plan/value.h"
 
@@ -21,6 +22,9 @@ struct VerlOverride {
   SourcePosition at;
   bool unknown = false;  // the value would have to be executed to be known
 };
+
+// Where a field of one of Megatron's classes is added ("+actor_rollout_ref.actor.megatron..."); empty: nowhere.
+std::string VerlAddedKey(Knob knob);
 
 class VerlWords {
  public:

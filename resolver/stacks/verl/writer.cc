@@ -23,16 +23,6 @@ constexpr K kElsewhere[] = {
     K::variable_seq_lengths, K::bf16,       K::mtp_num_layers,     K::fp16, K::launch_num_gpus, K::micro_batch_size,
     K::global_batch_size,    K::seq_length, K::grad_reduce_in_fp32};
 
-// Where a field of a config class is added; empty: nowhere.
-std::string AddedAt(Knob knob) {
-  const Section section = Row(knob).section;
-  const absl::string_view place = section == Section::kModel       ? "megatron.override_transformer_config."
-                                  : section == Section::kDdp       ? "megatron.override_ddp_config."
-                                  : section == Section::kOptimizer ? "optim.override_optimizer_config."
-                                                                   : "";
-  return place.empty() ? "" : absl::StrCat("+", kActor, place, Name(knob));
-}
-
 bool Chosen(Origin origin) {
   return origin != Origin::kAbsent && origin != Origin::kUpstream && origin != Origin::kModel;
 }
@@ -68,7 +58,7 @@ void WriteKnobs(const RenderInput& input, bool whole, LaunchWriter* words, Launc
       continue;
     }
     if (!Config::Given(origin) || value.is_none()) continue;
-    const std::string added = AddedAt(knob);
+    const std::string added = VerlAddedKey(knob);
     if (added.empty()) {
       launch->unspelled.push_back(knob);
     } else {
