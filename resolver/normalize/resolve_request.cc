@@ -77,7 +77,10 @@ void SayUnverified(NormalizedIntent* intent) {
     if (!knob.has_value() || field == nullptr || *knob == Knob::max_position_embeddings) continue;  // a bound alone
     const bool pinned =
         std::any_of(intent->pins.begin(), intent->pins.end(), [knob](const auto& pin) { return pin.first == *knob; });
-    if (!pinned && GetField(*field, intent->model).is_none()) open.push_back(name);
+    // A message has no word for a switch that is not known: it is off there.
+    const Value said = GetField(*field, intent->model);
+    const bool unsaid = said.is_none() || (said.is_bool() && !said.truthy());
+    if (!pinned && unsaid) open.push_back(name);
   }
   if (open.empty()) return;
   Finding finding;

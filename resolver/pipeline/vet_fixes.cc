@@ -214,7 +214,7 @@ std::optional<Ranked> MakeRoom(const FixTrial& trial, const Finding& finding, co
                                const FixOutcome& tight) {
   FixOutcome roomy = tight;
   roomy.fit = trial.now.fit;
-  std::erase_if(roomy.errors, IsMemory);
+  std::erase_if(roomy.grave, IsMemory);
   if (trial.forecast == nullptr || tight.fit <= roomy.fit || !IsBetter(trial.now, roomy, finding.rule_id)) return {};
   const Config config = WithPatch(*trial.config, patch);
   FixTrial with = trial;
