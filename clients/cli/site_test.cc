@@ -109,7 +109,8 @@ TEST_F(SiteTest, TakesNoFolderThatHoldsSomething) {
   EXPECT_EQ(Run(folder_.path()), kExitMisuse);
   EXPECT_TRUE(absl::StrContains(context_.err, "is not empty")) << context_.err;
   EXPECT_EQ(Text(folder_.File("mine")), "kept");
-  EXPECT_EQ(Run(folder_.File("mine")), kExitOutput) << context_.err;
+  EXPECT_EQ(Run(folder_.File("mine")), kExitMisuse) << context_.err;
+  EXPECT_TRUE(absl::StrContains(context_.err, "is no folder")) << context_.err;
   EXPECT_EQ(Run(folder_.File("new/below")), kExitOk) << context_.err;
 }
 

@@ -324,9 +324,9 @@ absl::string_view ActivationOf(absl::string_view function, bool gated) {
 
 std::vector<std::string> MissingModelFeatures(const ModelSpec& model, const Environment& env,
                                               const std::vector<Knob>& absent) {
-  // A converter builds what Megatron-Core's classes do not; a stack that loads by its own refuses the others by itself.
+  // A converter builds what Megatron-Core's classes do not.
   const bool converted = model.bridge.has_value() || IsBridgeConverter(model.architecture.value_or(""));
-  if (StackOf(env).hf_models || (StackOf(env).container && converted)) return {};
+  if (StackOf(env).container && converted) return {};
   std::vector<std::string> missing = BeyondMegatronCore(model, StackOf(env).command_line);
   for (Knob knob : absent) missing.push_back(absl::StrCat("the knob ", Name(knob)));
   return missing;

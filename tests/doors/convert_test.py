@@ -169,8 +169,14 @@ class Convert(unittest.TestCase):
         self.assertNotIn("--inference-cuda-graph-scope", answer["launch"]["argv"])
 
     def test_a_value_that_the_older_release_lacks_is_an_error_of_the_target(self):
-        answer = self.answer("megatron-lm@main", "megatron-lm@0.16", ARGS + ["--cuda-graph-impl", "full_iteration"], code=1)
-        self.assertIn("--cuda-graph-impl full_iteration", [finding["seen"] for finding in answer["target_findings"]])
+        answer = self.answer("megatron-lm@main", "megatron-lm@0.16", ARGS + ["--optimizer", "soap"], code=1)
+        self.assertIn("--optimizer soap", [finding["seen"] for finding in answer["target_findings"]])
+
+    def test_graphs_of_a_whole_iteration_are_local_ones_before_their_name(self):
+        whole = ["--cuda-graph-impl", "full_iteration", "--no-check-for-nan-in-loss-and-grad"]
+        argv = self.answer("megatron-lm@main", "megatron-lm@0.16", ARGS + whole)["launch"]["argv"]
+        self.assertEqual(argv[argv.index("--cuda-graph-impl") + 1], "local")
+        self.assertEqual(argv[argv.index("--cuda-graph-scope") + 1], "full_iteration")
 
     def test_between_stacks_and_back(self):
         there = self.answer("megatron-lm", "megatron-bridge", ARGS)

@@ -69,7 +69,8 @@ BAD = {
                      "- 1"],
 }
 # A reader of ours says nothing of these: upstream's own code refuses the value later, or Python takes it.
-UNREAD = {"megatron-lm-yaml": {"num_layers: [1]", "recompute_granularity: some", "empty_unused_memory_level: 3",
+UNREAD = {"bridge-yaml": {"train: {manual_gc: maybe}"},  # a text counts as true, which is said
+          "megatron-lm-yaml": {"num_layers: [1]", "recompute_granularity: some", "empty_unused_memory_level: 3",
                                "moe_router_load_balancing_type: [aux_los]"},
           "loongforge-yaml": {"recompute_granularity: some", "ckpt_format: torch_dcp"}}
 

@@ -44,6 +44,7 @@ void CheckFix(const GoldenCase& golden, const RunResult& before, const Finding& 
   const std::string id(finding.rule_id);
   if (finding.fixes.empty()) {
     if (finding.area == "model" && !ShowsAModel(golden)) return;
+    if (finding.rule_id == "layers.positive") return;  // nobody knows how many were meant
     out->push_back({id, "an error without a fix"});
     return;
   }

@@ -48,9 +48,11 @@ std::vector<Patch> GroupInRange(F f) {
     patches.push_back({Assign(K::microbatch_group_size_per_vp_stage, Pp(f))});
   }
   for (const Patch& split : SplitsWithoutInterleaving(f)) {
-    Patch patch = off;
-    std::copy_if(split.begin(), split.end(), std::back_inserter(patch),
-                 [&](const Assignment& one) { return std::find(off.begin(), off.end(), one) == off.end(); });
+    // The split first: on a command line to have no virtual stages takes a layout away that nothing gave before.
+    Patch patch = split;
+    std::copy_if(off.begin(), off.end(), std::back_inserter(patch), [&](const Assignment& one) {
+      return std::none_of(split.begin(), split.end(), [&](const Assignment& of) { return of.knob == one.knob; });
+    });
     patches.push_back(std::move(patch));
   }
   return patches;
