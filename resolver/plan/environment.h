@@ -23,7 +23,7 @@ enum class Target { kMegatronLm, kMegatronBridge, kLoongForge, kCore };
 // Megatron's entry points read these; nothing in the table is ever executed.
 using EnvVars = std::map<std::string, std::string, std::less<>>;
 
-struct Environment {
+struct Environment {  // NOLINT(clang-analyzer-optin.performance.Padding): one per question, ordered by subject
   Target target{};
   int core_release = kMain;     // Megatron-Core minor release, kMain for the newest code read
   int bridge_release = kMain;   // Megatron-Bridge minor release
