@@ -22,8 +22,7 @@ struct SlurmScriptOptions {
 };
 
 // `base`: what the site states beside the job. Errors are INVALID_ARGUMENT for the options, as the site's flags, else
-// the backend's. A
-// script that cannot be read or is no launch is an answer: not judged.
+// the backend's. A script that cannot be read or is no launch is an answer: not judged.
 absl::StatusOr<doors::Review> ReviewSlurmScript(const SlurmScriptOptions& options,
                                                 const v1::ValidateConfigRequest& base, Backend& backend);
 

@@ -101,9 +101,6 @@ void CompletePairs(const MakeRoom& make_room, ResolvedPlan* plan) {
   });
 }
 
-// Of the step: what was published of EP overlap inside an NVLink domain goes as far.
-constexpr double kMostLostInside = 0.13;
-
 // What was published of other runs keeps EP overlap off inside an NVLink domain; the forecast of this run stands beside
 // it, so that a comparison of both answers tells nothing else. Where it speaks for the overlap, a run of both decides.
 void SayForecastOfOverlap(const StepModel& model, const PlanForecast& forecast, ResolvedPlan* plan) {
@@ -123,7 +120,7 @@ void SayForecastOfOverlap(const StepModel& model, const PlanForecast& forecast, 
   pair.reason = decision->reason;
   pair.expected = effect.change;
   pair.low = effect.low;
-  pair.high = std::max(effect.high, kMostLostInside);
+  pair.high = std::max(effect.high, kMostLostByOverlap);
   plan->decided.ab_suggestions.push_back(std::move(pair));
 }
 

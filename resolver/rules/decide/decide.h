@@ -38,6 +38,9 @@ struct DecidedPlan {
 DecidedPlan Decide(const NormalizedIntent& intent, const DerivedPlan& start,
                    absl::Span<const Measurement* const> reported = {});
 
+// The most of the step that EP overlap cost in a published run.
+inline constexpr double kMostLostByOverlap = 0.13;
+
 // Whether EP overlap was left off by what was published of exchanges inside one NVLink domain alone.
 bool IsOverlapKeptInside(const Decision& decision);
 

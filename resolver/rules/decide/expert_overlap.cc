@@ -141,7 +141,7 @@ std::string ExposedOnNetwork(D d) {
 AbSuggestion OverlapAb(D) {
   AbSuggestion ab{.knob = K::overlap_moe_expert_parallel_comm, .plan_value = false, .other_value = true};
   ab.low = -0.25;
-  ab.high = 0.13;
+  ab.high = kMostLostByOverlap;
   return ab;
 }
 
