@@ -26,8 +26,6 @@ namespace {
 using K = Knob;
 
 constexpr absl::string_view kActor = "actor_rollout_ref.actor.", kRollout = "actor_rollout_ref.rollout.";
-constexpr absl::string_view kTransformer = "megatron.override_transformer_config.",
-                            kDdp = "megatron.override_ddp_config.", kOptimizer = "optim.override_optimizer_config.";
 
 // The knob of a key below the actor.
 std::optional<Knob> KnobAt(absl::string_view key) {
@@ -40,14 +38,12 @@ std::optional<Knob> KnobAt(absl::string_view key) {
     return by_path;
   }();
   if (const auto found = kByPath->find(key); found != kByPath->end()) return found->second;
-  const auto field = [&key](absl::string_view section, Section of) -> std::optional<Knob> {
-    if (!absl::ConsumePrefix(&key, section)) return std::nullopt;
+  for (const VerlMap& map : kVerlMaps) {
+    if (!absl::ConsumePrefix(&key, map.path)) continue;
     const std::optional<Knob> knob = FindKnob(key);
-    return knob.has_value() && Row(*knob).section == of ? knob : std::nullopt;
-  };
-  if (const auto knob = field(kTransformer, Section::kModel); knob.has_value()) return knob;
-  if (const auto knob = field(kDdp, Section::kDdp); knob.has_value()) return knob;
-  return field(kOptimizer, Section::kOptimizer);
+    return knob.has_value() && Row(*knob).section == map.of ? knob : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 // Defaults of verl's workers that no file of theirs says.
@@ -91,7 +87,7 @@ class Reader {
     if (!absl::ConsumePrefix(&key, kActor)) return;
     const std::optional<Knob> knob = KnobAt(key);
     if (!knob.has_value()) return;
-    if (written.unknown || absl::StrContains(written.text, "${")) return knobs_.Lose(*knob);
+    if (written.unknown) return knobs_.Lose(*knob);
     absl::StatusOr<Value> value = ReadHydraValue(written.text);
     if (!value.ok()) {
       KeepFinding(MakeParseFinding(written.at, "verl.value", Severity::kError,
@@ -228,7 +224,7 @@ class Reader {
       const VerlOverride* const written = words_.Find(key.path);
       if (written == nullptr) continue;
       absl::StatusOr<Value> value = ReadHydraValue(written->text);
-      if (written->unknown || !value.ok() || absl::StrContains(written->text, "${")) {
+      if (written->unknown || !value.ok()) {
         out_.others.not_modelled = "LoRA adapters of unknown size";
       } else {
         knobs_.Take(key.knob, *std::move(value), written->at);

@@ -54,12 +54,10 @@ bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
 }  // namespace
 
 std::string VerlAddedKey(Knob knob) {
-  const Section section = Row(knob).section;
-  const absl::string_view place = section == Section::kModel       ? "megatron.override_transformer_config."
-                                  : section == Section::kDdp       ? "megatron.override_ddp_config."
-                                  : section == Section::kOptimizer ? "optim.override_optimizer_config."
-                                                                   : "";
-  return place.empty() ? "" : absl::StrCat("+actor_rollout_ref.actor.", place, Name(knob));
+  for (const VerlMap& map : kVerlMaps) {
+    if (map.of == Row(knob).section) return absl::StrCat("+actor_rollout_ref.actor.", map.path, Name(knob));
+  }
+  return "";
 }
 
 extern const Stack kVerlStack;

@@ -59,7 +59,7 @@ const VerlOverride* VerlWords::Find(absl::string_view path) const {
 std::optional<Value> VerlWords::Get(absl::string_view path, Value usual) const {
   const VerlOverride* written = Find(path);
   if (written == nullptr) return usual;
-  if (written->unknown || absl::StrContains(written->text, "${")) return std::nullopt;
+  if (written->unknown) return std::nullopt;
   absl::StatusOr<Value> value = ReadHydraValue(written->text);
   if (!value.ok()) return std::nullopt;
   return *std::move(value);

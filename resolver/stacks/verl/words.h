@@ -23,6 +23,15 @@ struct VerlOverride {
   bool unknown = false;  // the value would have to be executed to be known
 };
 
+// The maps below the actor that take the fields of Megatron's classes.
+struct VerlMap {
+  Section of;
+  absl::string_view path;
+};
+inline constexpr VerlMap kVerlMaps[] = {{Section::kModel, "megatron.override_transformer_config."},
+                                        {Section::kDdp, "megatron.override_ddp_config."},
+                                        {Section::kOptimizer, "optim.override_optimizer_config."}};
+
 // Where a field of one of Megatron's classes is added ("+actor_rollout_ref.actor.megatron..."); empty: nowhere.
 std::string VerlAddedKey(Knob knob);
 
