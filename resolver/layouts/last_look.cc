@@ -60,16 +60,16 @@ std::vector<Dispatcher> OpenDispatchers(const NormalizedIntent& intent, const Re
 
 constexpr char kNoneWithOverlap[] = "weighed together by the forecast: nothing with it that fits is faster";
 
-// Why the EP overlap is off hangs on the virtual stages: of others the decision is made anew, beside all that goes with
-// the plan. `open`: the plan's question without `given`.
-absl::Status TellOverlapAnew(NormalizedIntent open, GivenKnobs given, const EvidenceSnapshot& evidence,
-                             ResolvedPlan* plan) {
+// Why the EP overlap is off hangs on the virtual stages: of others the decision is made anew, beside all that the plan
+// was given.
+absl::Status TellOverlapAnew(GivenKnobs given, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
   constexpr K kOverlap = K::overlap_moe_expert_parallel_comm;
   const Decision* const kept = FindDecision(plan->decided.decisions, kOverlap);
   if (kept == nullptr || kept->value.truthy() || kept->rule_id == kExecutionDecision) return absl::OkStatus();
   std::erase_if(given, [](const auto& knob) { return knob.first == kOverlap; });
-  GiveKnobs(given, &open);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolvedPlan anew, Resolve(std::move(open), evidence));
+  NormalizedIntent asked = plan->intent;
+  GiveKnobs(given, &asked);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolvedPlan anew, Resolve(std::move(asked), evidence));
   const Decision* const decided = FindDecision(anew.decided.decisions, kOverlap);
   Decision* const told = DecisionOf(kOverlap, plan);
   if (decided != nullptr && decided->value == told->value) {
@@ -99,7 +99,6 @@ absl::StatusOr<bool> TakeFirstBefore(const NormalizedIntent& intent, const Evide
     if (stages) asked.layout.virtual_pipeline_model_parallel_size = one.sizes.vpp;
     if (cut) asked.layout.pipeline_model_parallel_layout = LayoutTextOf(*one.candidate.stages, mtp_depths);
     if (!stages) GiveCut(*plan, &asked);
-    const NormalizedIntent open = asked;
     GiveKnobs(given, &asked);
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Resolve(std::move(asked), evidence));
     if (tried.step == nullptr || !Launchable(tried)) continue;
@@ -108,7 +107,7 @@ absl::StatusOr<bool> TakeFirstBefore(const NormalizedIntent& intent, const Evide
     if (cut || (!stages && !CutOf(*plan).empty())) TellCut(*plan, &tried);
     const bool other_stages = CandidateOf(*plan).vpp != CandidateOf(tried).vpp;
     TakeExecution(given, std::move(tried), plan);
-    if (other_stages) FLIGHTPLAN_RETURN_IF_ERROR(TellOverlapAnew(open, given, evidence, plan));
+    if (other_stages) FLIGHTPLAN_RETURN_IF_ERROR(TellOverlapAnew(given, evidence, plan));
     return true;
   }
   return false;
