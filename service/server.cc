@@ -13,14 +13,11 @@
 #include "absl/time/clock.h"
 #include "flightplan/v1/evidence_service.grpc.pb.h"
 #include "grpc/health/v1/health.pb.h"
-#include "grpcpp/generic/async_generic_service.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
-#include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
-#include "resolver/base/utf8.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/explain/catalog_answers.h"
 #include "service/backend/current.h"
@@ -36,6 +33,7 @@
 #include "service/handlers/fleet_service.h"
 #include "service/handlers/resolver_service.h"
 #include "service/handlers/timeline_service.h"
+#include "service/handlers/unknown_methods.h"
 #include "service/http/http_endpoint.h"
 #include "service/http/webhook_endpoint.h"
 #include "service/local/free_memory.h"
@@ -57,31 +55,6 @@ namespace {
 constexpr const char* kServices[] = {"flightplan.v1.ResolverService", "flightplan.v1.CatalogService",
                                      "flightplan.v1.EvidenceService", "flightplan.v1.ProbeService",
                                      "flightplan.v1.TimelineService", "flightplan.v1.FleetService"};
-
-// Methods that are in no service of ours: counted as one, answered as gRPC does.
-class UnknownMethods final : public grpc::CallbackGenericService {
- public:
-  explicit UnknownMethods(const Edge* edge) : edge_(*edge) {}
-  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
-    return new Reactor(edge_, *edge_.metrics->ForMethod("", ""), context);
-  }
-
- private:
-  class Reactor final : public grpc::ServerGenericBidiReactor {
-   public:
-    Reactor(const Edge& edge, const Metrics::Method& method, grpc::GenericCallbackServerContext* context)
-        : call_(edge, method, context) {
-      Finish(call_.Finish(
-          WithReason(absl::UnimplementedError(absl::StrCat("no method is called ", Utf8Prefix(context->method(), 128))),
-                     "METHOD_UNKNOWN")));
-    }
-    void OnDone() override { delete this; }
-
-   private:
-    Call call_;
-  };
-  const Edge& edge_;
-};
 
 int Cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
