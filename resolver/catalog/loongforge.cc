@@ -95,6 +95,13 @@ constexpr absl::string_view kMlaFields[] = {"beta_fast",
                                             "rotary_scaling_factor",
                                             "v_head_dim"};
 
+constexpr absl::string_view kFamilies[] = {
+    "llama",     "llama2",        "llama3",      "llama3.1",     "qwen",       "qwen1.5",    "qwen2",
+    "qwen2.5",   "qwen3",         "qwen3_next",  "glm",          "wan2_1_i2v", "wan2_2_i2v", "qwen_image",
+    "mimo",      "deepseek_v4",   "minimax",     "pi05",         "groot_n1_6", "deepseek",   "internlm2.5",
+    "qwen2_vl",  "qwen2_5_vl",    "qwen3_vl",    "llava_ov_1_5", "vlm",        "intern_vl",  "qwen3_5",
+    "kimi_k2_5", "minicpm_v_4_6", "ernie4_5_vl", "kimi_k2_6"};
+
 const internal::LoongForgeClassRow* FindClass(absl::string_view target) {
   const absl::string_view name = target.substr(target.rfind('.') + 1);  // npos + 1: all of it
   for (const internal::LoongForgeClassRow& row :
@@ -301,15 +308,7 @@ bool LoongForgeClassLacksMla(absl::string_view target) {
   return row != nullptr && row->transformer_config && !row->mla;
 }
 
-const std::vector<absl::string_view>& LoongForgeFamilies() {
-  static const auto* const kFamilies = new std::vector<absl::string_view>(
-      {"llama",     "llama2",        "llama3",      "llama3.1",     "qwen",       "qwen1.5",    "qwen2",
-       "qwen2.5",   "qwen3",         "qwen3_next",  "glm",          "wan2_1_i2v", "wan2_2_i2v", "qwen_image",
-       "mimo",      "deepseek_v4",   "minimax",     "pi05",         "groot_n1_6", "deepseek",   "internlm2.5",
-       "qwen2_vl",  "qwen2_5_vl",    "qwen3_vl",    "llava_ov_1_5", "vlm",        "intern_vl",  "qwen3_5",
-       "kimi_k2_5", "minicpm_v_4_6", "ernie4_5_vl", "kimi_k2_6"});
-  return *kFamilies;
-}
+absl::Span<const absl::string_view> LoongForgeFamilies() { return kFamilies; }
 
 const std::vector<absl::string_view>& LoongForgeModelNames() {
   static const auto* const kNames = [] {

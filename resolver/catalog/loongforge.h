@@ -73,7 +73,7 @@ bool LoongForgeClassTakes(absl::string_view target, absl::string_view field);
 bool LoongForgeClassLacksMla(absl::string_view target);
 // The model types that it trains (loongforge/utils/constants.py): first those whose file is one map of arguments, then
 // those whose file has a map for each component.
-const std::vector<absl::string_view>& LoongForgeFamilies();
+absl::Span<const absl::string_view> LoongForgeFamilies();
 // What --model-name takes.
 const std::vector<absl::string_view>& LoongForgeModelNames();
 

@@ -178,8 +178,7 @@ const Rule kRules[] = {
      .needs = "before Megatron-Core 0.16 the router's auxiliary losses are averaged over the ranks that share a "
               "sequence, of which each has its part alone: coefficients times the context parallel size train as "
               "without it",
-     .detail =
-         [](F f) { return absl::StrCat("a ", f.size(K::context_parallel_size), "th of the coefficient counts"); }},
+     .detail = [](F f) { return absl::StrCat("1/", f.size(K::context_parallel_size), " of the coefficient counts"); }},
     {.id = "field.gdn-norm-without-sp",
      .area = "field-report",
      .kind = Kind::kWarning,

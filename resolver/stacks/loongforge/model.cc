@@ -219,7 +219,7 @@ class ModelFile {
                     "the model's file must say its model_type", "LoongForge:loongforge/train/parser.py:199");
     }
     const absl::string_view family = type->second.value.text();
-    const std::vector<absl::string_view>& families = LoongForgeFamilies();
+    const absl::Span<const absl::string_view> families = LoongForgeFamilies();
     if (std::find(families.begin(), families.end(), family) == families.end()) {
       Report(type->second.at, "lf.model-type-known", Severity::kError, Printable(family),
              absl::StrCat("model_type is one of ", absl::StrJoin(families, ", ")),
