@@ -1,6 +1,7 @@
 #include "resolver/layouts/last_look.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -190,6 +191,37 @@ absl::Status TakeWhatRanksBefore(const NormalizedIntent& intent, const EvidenceS
   return absl::OkStatus();
 }
 
+// Whether another split of the layers may make a step that ranks clearly before the plan's: with each of the modules
+// that need not be computed again there for want of room, all of them at once.
+bool MayComputeLess(const ResolvedPlan& plan) {
+  const StepModel& model = plan.step->model;
+  const double capacity = MemoryOf(plan.intent.gpu).capacity;
+  const double limit_us = plan.step_us() * (1 - kWorthTaking);
+  const Candidate own = CandidateOf(plan);
+  if (own.recompute == RecomputeMode::kNone) return false;
+  std::map<unsigned, LayerTimes> timed;  // by what is computed again
+  for (const StageLayout& split : OtherSplits(plan)) {
+    Candidate less = own;
+    less.stages = &split;
+    const auto compute_again = [&less](unsigned modules) {
+      less.recompute = modules == 0 ? RecomputeMode::kNone : RecomputeMode::kSelective;
+      less.recompute_modules = static_cast<uint16_t>(modules);
+    };
+    unsigned needed = own.recompute_modules;
+    for (unsigned left = own.recompute_modules; left != 0; left &= left - 1) {
+      const unsigned module = left & ~(left - 1);
+      compute_again(own.recompute_modules & ~module);
+      if (model.Memory(less).fullest.total.value <= kRoom * capacity) needed &= ~module;
+    }
+    compute_again(needed);
+    auto times = timed.find(needed);
+    if (times == timed.end()) times = timed.emplace(needed, TimeLayers(model.work(), less, model.rates())).first;
+    StepForecast step;
+    if (StepUsBelow(limit_us, model.work(), less, model.rates(), times->second, &step) < limit_us) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<bool> MayRankBefore(const NormalizedIntent& intent, const ResolvedPlan& plan,
@@ -237,9 +269,7 @@ absl::Status LookAtStages(const NormalizedIntent& intent, const EvidenceSnapshot
 
 absl::Status LookAtSplits(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
   // Another split may leave the room for what is computed again.
-  if (!Launchable(*plan) || (!IsShort(*plan) && CandidateOf(*plan).recompute == RecomputeMode::kNone)) {
-    return absl::OkStatus();
-  }
+  if (!Launchable(*plan) || (!IsShort(*plan) && !MayComputeLess(*plan))) return absl::OkStatus();
   NormalizedIntent asked = intent;
   asked.layout.virtual_pipeline_model_parallel_size = CandidateOf(*plan).vpp;
   VirtualStageSearch search = VirtualStageSearch::OfSplits(asked);
