@@ -1,20 +1,17 @@
 #include "resolver/pipeline/fix_outcome.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/strings/match.h"
+#include "resolver/rules/registry.h"
+#include "resolver/rules/rule.h"
 
 namespace flightplan {
 namespace {
 
-// Warnings of training that goes on, to NaN or on wrong numbers: no fix of another finding may bring one.
-constexpr absl::string_view kSpoils[] = {
-    "field.expert-grads-without-ep",      "field.forced-balance-on-data",   "field.fsdp-one-expert-rank",
-    "field.graphed-attention-ep-overlap", "field.mxfp8-gather-before-save", "field.mxfp8-gather-with-optimizer-step",
-    "field.mxfp8-gather-without-overlap", "field.optimizer-instances-race", "field.per-token-aux-loss"};
 bool Spoils(absl::string_view rule_id) {
-  return std::find(std::begin(kSpoils), std::end(kSpoils), rule_id) != std::end(kSpoils);
+  const Rule* const rule = FindRule(rule_id);
+  return rule != nullptr && rule->spoils;
 }
 
 bool Holds(const std::vector<absl::string_view>& ids, absl::string_view id) {

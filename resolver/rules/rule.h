@@ -203,7 +203,7 @@ inline constexpr Literal kUnset{};  // None
 struct StaticAssignment {
   Knob knob{};
   Literal value;
-  absl::string_view env_var = "";  // set for an environment variable
+  absl::string_view env_var{};  // set for an environment variable
 };
 using StaticPatch = ConstList<StaticAssignment, 4>;
 using StaticFixes = ConstList<StaticPatch, 4>;
@@ -211,11 +211,12 @@ using StaticFixes = ConstList<StaticPatch, 4>;
 enum class Kind { kError, kWarning, kInfo, kChange };
 
 struct Rule {
-  absl::string_view id;             // as in the rule book, never reused
-  absl::string_view formerly = "";  // an id that it had, which answers and logs of old name
-  absl::string_view cli_id = "";    // its id in the table of command-line rules, where the same check has another there
-  absl::string_view area;           // "recompute", "ep-overlap" ...
+  absl::string_view id;          // as in the rule book, never reused
+  absl::string_view formerly{};  // an id that it had, which answers and logs of old name
+  absl::string_view cli_id{};    // its id in the table of command-line rules, where the same check has another there
+  absl::string_view area;        // "recompute", "ep-overlap" ...
   Kind kind = Kind::kError;
+  bool spoils = false;  // of a warning: training goes on, to NaN or on wrong numbers; no fix of another may bring it
   Place at{};
   absl::string_view source;  // "megatron/core/transformer/transformer_config.py:1914"; repository by the phase
   // Releases of Megatron-Core (core) and Megatron-Bridge (bridge) it holds for. Both must match; `core` is judged for
@@ -227,7 +228,7 @@ struct Rule {
 
   // Checks.
   bool (*when)(const Facts&) = nullptr;               // true: the rule fires
-  absl::string_view needs = "";                       // what must hold instead, one plain sentence
+  absl::string_view needs{};                          // what must hold instead, one plain sentence
   StaticFixes fixes{};                                // patches, best first
   std::vector<Patch> (*fix)(const Facts&) = nullptr;  // patches that depend on values; come before `fixes`
   std::string (*detail)(const Facts&) = nullptr;      // formula and values, when the reads alone do not show it

@@ -55,6 +55,7 @@ const Rule kRules[] = {
     {.id = "field.expert-grads-without-ep",
      .area = "field-report",
      .kind = Kind::kWarning,
+     .spoils = true,
      .at = {Phase::kHardware, 220},
      .source = "NVIDIA/Megatron-LM#1628, #1622; fixed by #5916 in 0.19; core_v0.18.2 "
                "megatron/core/extensions/transformer_engine.py:2030",
@@ -91,6 +92,7 @@ const Rule kRules[] = {
     {.id = "field.optimizer-instances-race",
      .area = "field-report",
      .kind = Kind::kWarning,
+     .spoils = true,
      .at = {Phase::kHardware, 221},
      .source = "NVIDIA/Megatron-LM#3670; fixed by #3693 in 0.17; core_v0.16.1 "
                "megatron/core/distributed/param_and_grad_buffer.py:422",
@@ -116,6 +118,7 @@ const Rule kRules[] = {
     {.id = "field.per-token-aux-loss",
      .area = "field-report",
      .kind = Kind::kWarning,
+     .spoils = true,
      .at = {Phase::kHardware, 223},
      .source = "NVIDIA/Megatron-LM#1652, #3768; fixed by #5047 in 0.19",
      .core = {.until = 18},
@@ -130,6 +133,7 @@ const Rule kRules[] = {
     {.id = "field.fsdp-one-expert-rank",
      .area = "field-report",
      .kind = Kind::kWarning,
+     .spoils = true,
      .at = {Phase::kHardware, 224},
      .source = "NVIDIA/Megatron-LM#6660; fixed by #6773 after the releases here; core_v0.16.1 "
                "megatron/core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py:3257, core_v0.19.0 with a "
@@ -165,6 +169,7 @@ const Rule kRules[] = {
     {.id = "field.aux-loss-context-parallel",
      .area = "field-report",
      .kind = Kind::kWarning,
+     .spoils = true,
      .at = {Phase::kHardware, 227},
      .source =
          "fixed by NVIDIA/Megatron-LM#2217 in 0.16; core_v0.15.3 megatron/core/pipeline_parallel/schedules.py:271",
@@ -182,6 +187,7 @@ const Rule kRules[] = {
     {.id = "field.gdn-norm-without-sp",
      .area = "field-report",
      .kind = Kind::kWarning,
+     .spoils = true,
      .at = {Phase::kHardware, 228},
      .source = "NVIDIA/Megatron-LM#7452, finding 11 (open); "
                "core_v0.18.2 megatron/core/distributed/finalize_model_grads.py:403, core_v0.18.2 "
@@ -198,6 +204,7 @@ const Rule kRules[] = {
     {.id = "field.lora-of-experts-apart",
      .area = "field-report",
      .kind = Kind::kWarning,
+     .spoils = true,
      .at = {Phase::kHardware, 229},
      .source = "NVIDIA-NeMo/Megatron-Bridge#6009 (fixed in September 2026); v0.6.0 "
                "src/megatron/bridge/peft/utils.py:1322",
