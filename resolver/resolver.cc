@@ -150,7 +150,7 @@ std::string ShownModel(const ModelSpec& model) {
 Resolver::Resolver(std::shared_ptr<const Catalog> catalog, std::shared_ptr<const ProfileSource> profiles)
     : catalog_(std::move(catalog)),
       profiles_(std::move(profiles)),
-      known_profiles_(std::make_unique<const KnownProfiles>(KnownProfiles{profiles_.get(), RecordedProfiles()})) {
+      known_profiles_(std::make_unique<const KnownProfiles>(KnownProfiles{profiles_.get(), &RecordedProfiles})) {
   for (const ModelSpec& model : catalog_->models()) {
     KnownModel& known = known_models_[model.name];
     known.shown = ShownModel(model);

@@ -1,6 +1,6 @@
 #include "resolver/catalog/defaults.h"
 
-#include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "resolver/base/once_each.h"
 #include "resolver/catalog/loongforge.h"
 #include "resolver/plan/stack.h"
 
@@ -111,25 +112,27 @@ Config Build(const Flavour& flavour, const std::vector<KnobDefaults>& defaults) 
 
 const Config& DefaultsFor(Target target, int core_release, int bridge_release, bool mla) {
   using Key = std::tuple<Target, int, int, bool>;
-  static const auto* const kDefaults = [] {
-    auto* all = new std::map<Key, Config>();
-    const std::vector<KnobDefaults> defaults = ReadDefaults();
+  static const auto* const kRead = new std::vector<KnobDefaults>(ReadDefaults());
+  static auto* const configs = [] {
+    auto* all = new OnceEach<Key, Config>();
     for (const Stack* stack : AllStacks()) {
       const bool bridge = stack->container;
       for (int release : bridge ? absl::Span<const int>(kBridgeReleases) : kCoreReleases) {
         for (bool is_mla : {false, true}) {
-          const Flavour flavour{stack->target, bridge ? 0 : release, bridge ? release : kMain, is_mla};
-          all->emplace(Key(flavour.target, flavour.core_release, flavour.bridge_release, is_mla),
-                       Build(flavour, defaults));
+          all->Add(Key(stack->target, bridge ? 0 : release, bridge ? release : kMain, is_mla));
         }
       }
     }
-    for (auto& [key, config] : *all) config.KeepForever();
     return all;
   }();
   const bool is_bridge = StackOf(target).container;
-  return kDefaults->at(Key(target, is_bridge ? 0 : NearestRelease(kCoreReleases, core_release),
-                           is_bridge ? NearestRelease(kBridgeReleases, bridge_release) : kMain, mla));
+  const Flavour flavour{target, is_bridge ? 0 : NearestRelease(kCoreReleases, core_release),
+                        is_bridge ? NearestRelease(kBridgeReleases, bridge_release) : kMain, mla};
+  return configs->At(Key(target, flavour.core_release, flavour.bridge_release, mla), [&] {
+    auto config = std::make_unique<Config>(Build(flavour, *kRead));
+    config->KeepForever();
+    return config;
+  });
 }
 
 }  // namespace flightplan

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/base/once_each.h"
 #include "resolver/engine/loongforge_parts.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/bridge/fix_sources_util.h"
@@ -125,21 +127,23 @@ absl::Span<const Rule* const> Program::ChecksOf(absl::string_view area) const {
 
 const Program& Program::For(Target target, int core_release, int bridge_release) {
   using Key = std::tuple<Target, int, int>;
-  static const auto* const kPrograms = [] {
-    auto* programs = new std::map<Key, Program>();
+  static auto* const programs = [] {
+    auto* all = new OnceEach<Key, Program>();
     for (const Stack* stack : AllStacks()) {
       const bool numbered = stack->release == &Environment::bridge_release;
       for (int core : kCoreReleases) {
         for (int bridge : numbered ? absl::MakeSpan(kBridgeReleases) : absl::Span<const int>(&kMain, 1)) {
-          programs->emplace(Key(stack->target, core, bridge), Program(stack->target, core, bridge));
+          all->Add(Key(stack->target, core, bridge));
         }
       }
     }
-    return programs;
+    return all;
   }();
   const bool numbered = StackOf(target).release == &Environment::bridge_release;
   const int bridge = numbered ? NearestRelease(kBridgeReleases, bridge_release) : kMain;
-  return kPrograms->at(Key(target, NearestRelease(kCoreReleases, core_release), bridge));
+  const int core = NearestRelease(kCoreReleases, core_release);
+  return programs->At(Key(target, core, bridge),
+                      [&] { return std::unique_ptr<const Program>(new Program(target, core, bridge)); });
 }
 
 Verdict VerdictOf(Phase phase) {

@@ -92,7 +92,8 @@ std::shared_ptr<const ProbeEvidence> KnownProfile(const KnownProfiles& profiles,
     std::shared_ptr<const ProbeEvidence> stored = MakeProbeEvidence(profiles.source->Find(gpu, StatedDriver(env)));
     if (stored != nullptr) return stored;
   }
-  for (const std::shared_ptr<const FittedProfile>& profile : profiles.recorded) {
+  if (profiles.recorded == nullptr) return nullptr;
+  for (const std::shared_ptr<const FittedProfile>& profile : profiles.recorded()) {
     if (IsOfType(profile->profile, gpu)) return MakeProbeEvidence({profile, ProfileOrigin::kRecorded});
   }
   return nullptr;

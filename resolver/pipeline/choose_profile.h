@@ -7,7 +7,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "resolver/evidence/fitted_profile.h"
 #include "resolver/evidence/probe_evidence.h"
 #include "resolver/evidence/profile_source.h"
@@ -20,8 +19,9 @@ namespace flightplan {
 
 // Where profiles are looked for beside the question.
 struct KnownProfiles {
-  const ProfileSource* source = nullptr;                            // of the service; null: none
-  absl::Span<const std::shared_ptr<const FittedProfile>> recorded;  // those that ship with the binary
+  const ProfileSource* source = nullptr;  // of the service; null: none
+  // Those that ship with the binary, read when they are first asked for; null: none.
+  const std::vector<std::shared_ptr<const FittedProfile>>& (*recorded)() = nullptr;
 };
 
 // The one sent (null: none) where it says something of these GPUs, and else what is known of them; null: nothing. Adds
