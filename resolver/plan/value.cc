@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "absl/status/status.h"
+#include "absl/strings/charconv.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "rapidjson/document.h"
 #include "resolver/base/json.h"
@@ -38,11 +40,12 @@ std::string RealText(double v) {
   if (std::isinf(v)) return v > 0 ? "Infinity" : "-Infinity";
   char text[32];
   for (const int digits : {15, 17}) {
-    const char* end = std::to_chars(text, text + sizeof(text), v, std::chars_format::general, digits).ptr;
+    // libstdc++'s own charconv of floating-point numbers brings 65 kB of tables that nothing else asks for.
+    const int size = absl::SNPrintF(text, sizeof(text), "%.*g", digits, v);
     double back = 0;
-    std::from_chars(text, end, back);
+    absl::from_chars(text, text + size, back);
     if (back != v && digits == 15) continue;
-    std::string shortest(text, static_cast<size_t>(end - text));
+    std::string shortest(text, static_cast<size_t>(size));
     if (shortest.find_first_of(".e") == std::string::npos) shortest += ".0";
     return shortest;
   }
