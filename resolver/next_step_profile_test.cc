@@ -42,7 +42,7 @@ TEST(NextStepOfAProfile, AWallAloneMakesNoPlanSlower) {
   }
 }
 
-// What the caller did not measure is a forecast, beside what he did.
+// What the caller did not measure is a forecast, beside what they did.
 TEST(NextStepOfAProfile, CallsMeasuredWhatIsMeasured) {
   v1::ResolveConfigRequest question = Training("qwen3-30b-a3b", "h100-sxm", 64, 4096, 512);
   SetSizes({.tp = 1, .pp = 2, .ep = 8}, &question);

@@ -1,4 +1,4 @@
-// proto -> normalize -> derive -> decide -> estimate -> rules -> render -> answer
+// From a request to its answer: normalize, the pipeline (pipeline/resolve.cc has its order), answer.
 #include "resolver/resolver.h"
 
 #include <memory>

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "clients/cli/findings.h"
+#include "clients/cli/forecast_part.h"
 #include "clients/cli/forecast_text.h"
 #include "clients/cli/output.h"
 #include "clients/cli/table.h"
@@ -41,8 +41,6 @@ std::string Figure(double us, const TimeUnit& unit) {
 }
 
 std::string SignedPercent(double ratio) { return absl::StrCat(Sign(ratio), PercentText(std::abs(ratio))); }
-
-std::string PartName(absl::string_view name) { return absl::StrReplaceAll(name, {{"_", " "}}); }
 
 Verdict VerdictFor(const Side& side) {
   return VerdictOf(side.answer.accepted_by_stack(), side.answer.will_run(), side.completeness, side.fit);

@@ -27,8 +27,6 @@ std::string Repeat(absl::string_view glyph, int count) {
   return out;
 }
 
-std::string PartName(absl::string_view name) { return absl::StrReplaceAll(name, {{"_", " "}}); }
-
 // Cells of a bar for a share of it; what is there is seen.
 int BarCells(double share) { return share <= 0 ? 0 : std::max(1, static_cast<int>(std::lround(share * kBarWidth))); }
 
@@ -89,6 +87,8 @@ std::string HostText(const v1::HostMemory& host) {
 }
 
 }  // namespace
+
+std::string PartName(absl::string_view name) { return absl::StrReplaceAll(name, {{"_", " "}}); }
 
 std::string MemoryBar(const v1::Estimate& estimate, const Terminal& terminal) {
   const v1::StageMemory* worst = WorstStage(estimate);

@@ -3,10 +3,14 @@
 
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "clients/cli/terminal.h"
 #include "flightplan/v1/resolver_service.pb.h"
 
 namespace flightplan::cli {
+
+// A part of memory as it is read: "optimizer state" of optimizer_state.
+std::string PartName(absl::string_view name);
 
 // The worst stage's memory: a bar to scale, then the parts. The free rest is shaded.
 std::string MemoryBar(const v1::Estimate& estimate, const Terminal& terminal);

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -23,8 +22,6 @@ constexpr char kMasked[] = "***";
 constexpr absl::string_view kQuotes = "\"'\\";             // a backslash stands before a quote inside quotes
 constexpr absl::string_view kAfterName = "\"'\\]";         // environ["NAME"]
 constexpr absl::string_view kEnds = " \t\r\n\"'\\,;&|)}";  // of a value without quotes
-
-bool IsNameCharacter(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; }
 
 // A tokenizer's token is none: knobs are settings.
 bool IsSecret(absl::string_view name) {

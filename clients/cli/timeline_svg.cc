@@ -16,7 +16,6 @@ namespace {
 constexpr double kWidth = 1200, kLeft = 132, kRight = 18, kPlot = kWidth - kLeft - kRight;
 constexpr double kCharacter = 6.1;  // of a label, at most
 constexpr int kMaxTicks = 10, kNoteCharacters = 170;
-constexpr double kLaneGap = 4;
 
 // Where a stream's lane stands in its rank, and how high it is.
 struct Lane {

@@ -7,14 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "resolver/base/real.h"
 #include "resolver/catalog/bridge_fields.h"
 
 namespace flightplan {
 namespace {
 
 using K = Knob;
-
-constexpr double D(int64_t size) { return static_cast<double>(size); }
 
 constexpr int32_t kMostRank = 1 << 16;  // beyond any that is trained
 constexpr unsigned kAllOfALayer = kAdaptQkv | kAdaptProj | kAdaptFc1 | kAdaptFc2 | kAdaptExperts | kAdaptQ |

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "resolver/base/real.h"
 #include "resolver/derive/sparse_bytes.h"
 
 namespace flightplan {
 namespace {
-
-double D(int64_t size) { return static_cast<double>(size); }
 
 // One part of a layer while it is worked out.
 struct Piece {

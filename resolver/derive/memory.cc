@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "resolver/base/real.h"
 #include "resolver/catalog/memory_coefficients.h"
 
 namespace flightplan {
@@ -24,8 +25,6 @@ constexpr double kDeepEpSms = 20, kDeepEpSmsPerChannel = 2;
 constexpr double kDeepEpBytesBesideAToken = 128 * 16;
 constexpr double kDeepEpPeers = 8;  // of a node
 constexpr double kDeepEpNvlinkTokens = 256, kDeepEpNetworkTokens = 128, kDeepEpNetworkBuffers = 2;
-
-double D(int64_t size) { return static_cast<double>(size); }
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 // them.
 #include <algorithm>
 
+#include "resolver/base/real.h"
 #include "resolver/derive/layer_bytes.h"
 #include "resolver/derive/memory.h"
 
@@ -19,8 +20,6 @@ constexpr double kLayoutsOfAWeight = 2;
 constexpr int kOneLayoutServesBoth = 10;
 // FSDP gathers the layer in progress and the next one.
 constexpr double kGatheredLayers = 2;
-
-double D(int64_t size) { return static_cast<double>(size); }
 
 // Bytes of one weight of a linear layer. Low-precision GEMMs keep their own copies next to the bf16 weight, or in its
 // place when the weight itself is kept in that precision. Two copies, by rows and by columns, but on Blackwell one

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "resolver/base/real.h"
+
 namespace flightplan {
 namespace {
-
-double D(int64_t size) { return static_cast<double>(size); }
 
 // One block may serve every depth of multi-token prediction.
 double DepthsHeld(const ModelShape& shape, const RankContents& rank) {

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "resolver/base/real.h"
 #include "resolver/derive/layer_bytes.h"
 
 namespace flightplan {
 namespace {
-
-double D(int64_t size) { return static_cast<double>(size); }
 
 // Without fused kernels the scores of all keys are tensors (NVIDIA/Megatron-LM@d98e8a64dd megatron/core/transformer/
 // experimental_attention_variant/dsa.py:59, dsa_masking.py:356). Of a score, kept for the backward pass: two in FP32 of

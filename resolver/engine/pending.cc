@@ -43,17 +43,17 @@ size_t RuleSet::Next(size_t from) const {
 
 void RecordedReads::Readers::AddOf(Knob knob, RuleSet* pending) const {
   const auto k = static_cast<size_t>(knob);
-  for (uint16_t i = begin[k]; i < begin[k + 1]; ++i) pending->Add(rules[i]);
+  for (uint32_t i = begin[k]; i < begin[k + 1]; ++i) pending->Add(rules[i]);
 }
 
 RecordedReads::Readers RecordedReads::ByKnob(const std::vector<std::vector<uint16_t>>& rules) {
   Readers readers;
   readers.begin.reserve(rules.size() + 1);
   for (const std::vector<uint16_t>& of_knob : rules) {
-    readers.begin.push_back(static_cast<uint16_t>(readers.rules.size()));
+    readers.begin.push_back(static_cast<uint32_t>(readers.rules.size()));
     std::unique_copy(of_knob.begin(), of_knob.end(), std::back_inserter(readers.rules));
   }
-  readers.begin.push_back(static_cast<uint16_t>(readers.rules.size()));
+  readers.begin.push_back(static_cast<uint32_t>(readers.rules.size()));
   return readers;
 }
 

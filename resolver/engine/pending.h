@@ -46,7 +46,8 @@ class RecordedReads {
  private:
   // The rules that read one thing of each knob: of knob k, from rules[begin[k]] to rules[begin[k + 1]].
   struct Readers {
-    std::vector<uint16_t> begin, rules;
+    std::vector<uint32_t> begin;
+    std::vector<uint16_t> rules;
     void AddOf(Knob knob, RuleSet* pending) const;
   };
   static Readers ByKnob(const std::vector<std::vector<uint16_t>>& rules);

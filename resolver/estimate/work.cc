@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "resolver/base/real.h"
 #include "resolver/derive/candidate.h"
 
 namespace flightplan {
@@ -32,8 +33,6 @@ constexpr double kMambaInnerPasses = 10, kMambaGroupPasses = 5;  // convolution,
 constexpr double kDeltaRuleFlops = 8, kMambaFlops = 7;
 // A multiplication and an addition; and a backward pass does the forward's products twice.
 constexpr double kFlopsPerWeight = 2, kForwardAndBackward = 3;
-
-double D(int64_t size) { return static_cast<double>(size); }
 
 void Add(AttentionWork* work, double in, double out, Split split) {
   if (work->linear_count < static_cast<int>(work->linears.size()) && in > 0 && out > 0)

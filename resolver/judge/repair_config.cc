@@ -140,7 +140,7 @@ Patch EditSafely(const JudgeQuestion& question, const ReadConfig& written, const
   return unwritten;
 }
 
-// What the caller states beside the text is changed there, which is his to do: returned, and taken for done.
+// What the caller states beside the text is changed there, which is theirs to do: returned, and taken for done.
 Patch Restate(Patch* patch, JudgeQuestion* question) {
   Patch restated;
   const auto is_stated = [&](const Assignment& assignment) {

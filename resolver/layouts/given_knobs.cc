@@ -92,7 +92,7 @@ void GiveTensors(const Candidate& c, Giver* to) {
 
 void GiveRecompute(const Candidate& c, Giver* to) {
   if (!to->open(K::recompute_modules)) return;
-  if (!to->open(K::recompute_granularity)) {  // the caller's word; of the modules he says nothing
+  if (!to->open(K::recompute_granularity)) {  // the caller's word, which names no modules
     if (c.recompute == RecomputeMode::kSelective) {
       to->Give(K::recompute_modules, RecomputeModulesOf(c.recompute_modules));
     }

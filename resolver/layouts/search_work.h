@@ -21,7 +21,7 @@ inline constexpr int64_t kWorkLimit = int64_t{3} << 20;
 size_t WorkOfAPlan(const NormalizedIntent& intent);
 
 // Whether what was worked out is whole: CANCELLED where the caller went meanwhile, RESOURCE_EXHAUSTED with
-// kSearchNeeded where his work is spent.
+// kSearchNeeded where their work is spent.
 absl::Status CheckWork();
 
 }  // namespace flightplan

@@ -45,8 +45,6 @@ struct GpuSystem {
   std::vector<std::string> fp8_recipes;    // usual ones, best known first: mxfp8, fp8_cs, blockwise, nvfp4
   std::string source;
   std::string notes;
-
-  bool has_nvlink() const { return nvlink_domain_gpus > 1; }
 };
 
 // True when the system's list of flex backends names this one.

@@ -44,7 +44,7 @@ struct JudgeQuestion {
   // Reported runs that forecasts of memory and step are moved by; live longer than the question. Null: none.
   const EvidenceSnapshot* evidence = nullptr;
   std::string gpu_fault;         // of a name that is not known: what it was, and what is near; empty: none
-  bool software_stated = false;  // the caller says what is installed and exported; what he leaves out is not there
+  bool software_stated = false;  // the caller says what is installed and exported; what they leave out is not there
   View view = View::kFull;
   std::optional<int> launch;  // which of a script's launches is read, as LaunchCommand counts them; empty: the last
   bool repair = false;        // say how to make it run

@@ -93,18 +93,11 @@ absl::Status WrongInteger(Knob knob, absl::string_view text) {
       absl::StrCat(Wrong(knob, Value(text), TypeText(ValueType::kInt)).message(), MeantInDigits(text)));
 }
 
-bool IsChoice(absl::string_view choices, absl::string_view text) {
-  for (absl::string_view choice : absl::StrSplit(choices, '|')) {
-    if (choice == text) return true;
-  }
-  return false;
-}
-
 absl::Status CheckChoice(Knob knob, const Value& value) {
   const absl::string_view choices = Row(knob).choices;
   if (choices.empty()) return absl::OkStatus();
   const std::string text = value.ToText();
-  if (IsChoice(choices, text)) return absl::OkStatus();
+  if (IsChoice(text, choices)) return absl::OkStatus();
   return Wrong(knob, value, absl::StrCat("one of ", absl::StrReplaceAll(choices, {{"|", ", "}})));
 }
 
@@ -132,6 +125,13 @@ absl::StatusOr<Value> ParseScalar(Knob knob, ValueType type, absl::string_view t
 }
 
 }  // namespace
+
+bool IsChoice(absl::string_view text, absl::string_view choices) {
+  for (absl::string_view choice : absl::StrSplit(choices, '|')) {
+    if (choice == text) return true;
+  }
+  return false;
+}
 
 absl::Status CheckKnobSize(Knob knob, const Value& value) {
   const bool names = Row(knob).type == ValueType::kStringList && !absl::EndsWith(Name(knob), "data_path");
@@ -163,7 +163,7 @@ absl::StatusOr<Value> ParseKnobText(Knob knob, absl::string_view text) {
   const std::string lower = absl::AsciiStrToLower(text);
   if (lower == "none" || lower == "null") {
     // "none" is a word of its own for knobs that list it (cuda_graph_impl=none).
-    if (!IsChoice(Row(knob).choices, lower)) return Value();
+    if (!IsChoice(lower, Row(knob).choices)) return Value();
   }
   Value value;
   if (IsList(type)) {

@@ -8,6 +8,9 @@
 
 namespace flightplan {
 
+// Of choices such as "bf16|fp16".
+bool IsChoice(absl::string_view text, absl::string_view choices);
+
 // INVALID_ARGUMENT with what would be right when the value has a wrong type, is not one of the knob's choices, is not
 // finite, or is longer than CheckKnobSize allows. None suits every knob.
 absl::Status CheckKnobValue(Knob knob, const Value& value);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 
 namespace flightplan {
@@ -18,6 +19,8 @@ constexpr absl::string_view kSecretWords[] = {"KEY",    "TOKEN",      "SECRET", 
                                               "PASSWD", "CREDENTIAL", "CREDENTIALS"};
 
 }  // namespace
+
+bool IsNameCharacter(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; }
 
 bool NamesASecret(absl::string_view name) {
   return std::any_of(std::begin(kSecretWords), std::end(kSecretWords),

@@ -6,6 +6,9 @@
 
 namespace flightplan {
 
+// What the names of variables and flags are made of, wherever a text is searched for a secret's.
+bool IsNameCharacter(char c);
+
 // "KEY", "HF_TOKEN", "WANDB_API_KEY" ...: the name ends like that of a secret.
 bool NamesASecret(absl::string_view name);
 

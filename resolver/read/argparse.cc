@@ -13,6 +13,7 @@
 #include "resolver/base/nearest.h"
 #include "resolver/base/utf8.h"
 #include "resolver/catalog/choices.h"
+#include "resolver/plan/knob_value.h"
 
 namespace flightplan {
 namespace {
@@ -47,14 +48,6 @@ bool IsPlain(absl::string_view text) {
   for (size_t begin = 0; begin + 8 < text.size(); begin += 8) look_at(begin);
   look_at(text.size() - 8);  // once more where the pieces overlap
   return (found & kHighBits) == 0;
-}
-
-// Of choices such as "bf16|fp16".
-bool IsChoice(absl::string_view text, absl::string_view choices) {
-  for (absl::string_view choice : absl::StrSplit(choices, '|')) {
-    if (choice == text) return true;
-  }
-  return false;
 }
 
 class Parser {

@@ -26,7 +26,6 @@ class LineSplitter {
   uint64_t bytes() const { return bytes_; }
   uint64_t cut_lines() const { return cut_lines_; }
   // Bytes of a line whose end was not seen yet.
-  bool in_line() const { return !line_.empty(); }
 
  private:
   enum class Escape { kNone, kStarted, kSequence, kText };

@@ -176,7 +176,7 @@ absl::StatusOr<Answer> AnswerSource::FromMessage(const typename Rpc::Request& re
   if (!known) {
     bool shared = false;
     const auto make = [&] { return Make<Rpc>(request, evidence); };
-    // Who could not search himself does not wait for one who does: he is told to come back where he can.
+    // A caller that may not search itself does not wait for one that does: it is told to come back where it may.
     const std::string flight = absl::StrCat(key, Work::Affords(kOpenLayoutWork) ? "+" : "-");
     FLIGHTPLAN_ASSIGN_OR_RETURN(answer.stored, flights_.Run(flight, make, &shared));
     if (shared) {

@@ -30,7 +30,7 @@ class FairPool {
   FairPool(const FairPool&) = delete;
   FairPool& operator=(const FairPool&) = delete;
 
-  // `tenant` is charged for the processor time of its tasks (Tenant::Charge); null: nobody is asked who he is.
+  // `tenant` is charged for the processor time of its tasks (Tenant::Charge); null: callers are not asked who they are.
   void Submit(Tenant* tenant, std::function<void()> task);
   // False, and nothing is queued: `max_queued` tasks of this tenant wait already.
   bool TrySubmit(Tenant* tenant, std::function<void()> task, size_t max_queued);
@@ -67,7 +67,7 @@ class FairPool {
   const std::function<void()> after_task_;
   std::mutex mutex_;  // guards everything below
   std::condition_variable wake_;
-  std::map<Tenant*, Line> lines_;
+  std::map<Tenant*, Line> lines_;           // for good, as the tenants are (call/tenant.h)
   std::set<std::pair<Time, Line*>> ready_;  // with a task to begin, the next in front
   Time now_{0};                             // time used by the tenant that began last; a new tenant begins there
   size_t waiting_ = 0;                      // tasks that all tenants have a limit on together

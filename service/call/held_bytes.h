@@ -14,7 +14,8 @@ class HeldBytes {
  public:
   explicit HeldBytes(size_t most) : most_(most) {}
 
-  // Bytes more or fewer of this tenant; null: nobody is asked who he is, and all is everybody's.
+  // Bytes more or fewer of this tenant; null: callers are not asked who they are, and all of it is
+  // everybody's. Tenants live for good.
   void Add(Tenant* tenant, size_t bytes);
   void Remove(Tenant* tenant, size_t bytes);
   // Whether this tenant may hold more.

@@ -20,8 +20,8 @@ namespace flightplan::service {
 template <class T>
 class SingleFlight {
  public:
-  // `*shared`: the answer is another caller's. A working out that ended with its own caller (CANCELLED) is no answer to
-  // those who still wait: one of them begins again. CANCELLED: this caller's own end came first (base/work.h).
+  // `*shared`: the answer is another caller's. Work that was cancelled with its own caller answers nobody: one of those
+  // who still wait begins again. CANCELLED: this caller's own end came first (base/work.h).
   absl::StatusOr<T> Run(absl::string_view key, absl::FunctionRef<absl::StatusOr<T>()> make, bool* shared) {
     std::unique_lock<std::mutex> lock(mutex_);
     for (auto known = flights_.find(key); known != flights_.end(); known = flights_.find(key)) {

@@ -27,7 +27,7 @@ struct WaitLimits {
 
 // Knows the queues of one pool, a line for each caller that the pool keeps apart, by their joins and turns, and has no
 // clock of its own. A caller's line bounds that caller alone: beside one who floods, another waits as if the first had
-// no more calls waiting than he has himself, which is what a fair pool gives. All methods from any thread.
+// no more calls waiting than it has itself, which is what a fair pool gives. All methods from any thread.
 class WaitGate {
  public:
   using Time = std::chrono::steady_clock::time_point;

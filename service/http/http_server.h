@@ -31,7 +31,7 @@ class HttpServer {
     size_t max_body_bytes = 0;                       // of a request
     size_t max_bodies_bytes = 0;                     // of all requests together
     absl::Duration request_time = absl::Seconds(5);  // from the connection, or the first byte of a later request
-    absl::Duration answer_time = absl::Seconds(5);   // for the caller to take his answer
+    absl::Duration answer_time = absl::Seconds(5);   // for the caller to take the answer
     absl::Duration keep_alive =
         absl::ZeroDuration();     // for which a connection may wait for its next request; zero: none
     int threads = 1;              // that make answers

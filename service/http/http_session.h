@@ -175,6 +175,7 @@ class HttpSession final : public std::enable_shared_from_this<HttpSession<Stream
     }
     buffer_.commit(bytes);
     if (answering_) return;  // the next request waits its turn
+    ++idle_round_;           // the timer may have run out already, its handler waiting its turn
     idle_.cancel();
     ReadNext();
   }
@@ -268,8 +269,8 @@ class HttpSession final : public std::enable_shared_from_this<HttpSession<Stream
     if (watching_) {
       // The read under way has no limit of its own.
       idle_.expires_after(absl::ToChronoNanoseconds(loop_.options.keep_alive));
-      idle_.async_wait([self = this->shared_from_this()](const error_code& error) {
-        if (!error && !self->answering_) self->End();
+      idle_.async_wait([self = this->shared_from_this(), round = idle_round_](const error_code& error) {
+        if (!error && round == self->idle_round_) self->End();
       });
       return;
     }
@@ -324,6 +325,7 @@ class HttpSession final : public std::enable_shared_from_this<HttpSession<Stream
   std::deque<HttpPart> parts_;  // the first is being written
   std::string writing_;         // its bytes, which outlive it where the caller goes meanwhile
   boost::asio::steady_timer idle_;
+  unsigned idle_round_ = 0;  // of the waits for a next request
   std::function<void()> gone_;
   bool keep_ = false;
   bool head_ = false;

@@ -23,8 +23,6 @@
 namespace flightplan::service {
 namespace {
 
-bool IsNameCharacter(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; }
-
 // The first NAME=, NAME: or "--name value" in a text whose name speaks of a secret.
 absl::string_view SecretIn(absl::string_view text) {
   for (size_t at = 0; at < text.size();) {

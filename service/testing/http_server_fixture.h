@@ -19,7 +19,7 @@
 
 namespace flightplan::service {
 
-// A caller who says what he likes.
+// A caller that may send anything.
 class Caller {
  public:
   explicit Caller(int port) : socket_(io_) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/commands/commands.h"
+#include "clients/cli/comparison.h"
 #include "clients/cli/findings.h"
 #include "clients/cli/output.h"
 #include "clients/cli/progress_line.h"
@@ -64,14 +65,6 @@ std::string StepText(const v1::Range& step) {
   if (step.value() < 1e6)
     return absl::StrFormat("%.0f ms (%.0f..%.0f)", step.value() / 1e3, step.low() / 1e3, step.high() / 1e3);
   return absl::StrFormat("%.2f s (%.1f..%.1f)", step.value() / 1e6, step.low() / 1e6, step.high() / 1e6);
-}
-
-const v1::StageMemory* Fullest(const v1::Estimate& estimate) {
-  const auto& stages = estimate.stages();
-  const auto fullest = std::max_element(stages.begin(), stages.end(), [](const auto& a, const auto& b) {
-    return a.total_bytes().value() < b.total_bytes().value();
-  });
-  return fullest == stages.end() ? nullptr : &*fullest;
 }
 
 std::string ValueOfKnob(const v1::ResolveConfigResponse& plan, absl::string_view name) {
@@ -171,7 +164,7 @@ std::string PlansTable(const v1::PlanLayoutsRequest& request, const v1::PlanResu
                              " EDP", plan.layout().expert_data_parallel_size());
     }
     const v1::Range& step = plan.estimate().step_time_us();
-    const v1::StageMemory* fullest = Fullest(plan.estimate());
+    const v1::StageMemory* fullest = FullestStage(plan.estimate());
     const v1::FitVerdict fit = plan.estimate().fit();
     add({Cell(absl::StrCat(++rank), Style::kBold), dense, experts, absl::StrCat(sizes.micro_batch_size()),
          StepText(step),

@@ -13,12 +13,12 @@
 #include "clients/cli/words.h"
 #include "flightplan/v1/catalog_service.pb.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "resolver/base/bytes.h"
 #include "service/version.h"
 
 namespace flightplan::cli {
 namespace {
 
-constexpr double kGib = 1024.0 * 1024 * 1024;
 constexpr double kSecond = 1e6;  // microseconds
 constexpr int kMaxModels = 200;
 constexpr int kMaxModelShapes = 20;  // of more the page has the shapes

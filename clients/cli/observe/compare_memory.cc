@@ -11,11 +11,11 @@
 #include "absl/strings/string_view.h"
 #include "clients/cli/observe/figure_values.h"
 #include "clients/cli/observe/launch_config.h"
+#include "resolver/base/bytes.h"
 
 namespace flightplan::cli {
 namespace {
 
-constexpr double kGib = 1024.0 * 1024 * 1024;
 constexpr double kSmallMemory = 0.03;  // differences below are within what the allocator rounds
 constexpr double kMostUnknown = 0.05;  // of a snapshot's peak: with more of it causes would mislead
 

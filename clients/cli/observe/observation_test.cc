@@ -5,11 +5,10 @@
 
 #include "clients/cli/observe/observe_page.h"
 #include "gtest/gtest.h"
+#include "resolver/base/bytes.h"
 
 namespace flightplan::cli {
 namespace {
-
-constexpr double kGib = 1024.0 * 1024 * 1024;
 
 RunLog RunOf(double step_ms, int count) {
   RunLog log;

@@ -7,6 +7,7 @@
 #include "resolver/base/saturating.h"
 #include "resolver/rules/core/fix_util.h"
 #include "resolver/rules/core/hybrid_util.h"
+#include "resolver/rules/core/te_attention_util.h"
 #include "resolver/rules/core/upstream.h"
 
 namespace flightplan {
@@ -14,12 +15,6 @@ namespace {
 
 using K = Knob;
 using F = const Facts&;
-
-bool Gdn(F f) {
-  // Up to core 0.19 the variant is called gated_delta_net, and the newer names are accepted and never checked.
-  if (!f.core(kMain)) return f.is(K::experimental_attention_variant, "gated_delta_net");
-  return f.in(K::experimental_attention_variant, {"gdn", "gdn2"});
-}
 
 bool Dsa(F f) { return f.is(K::experimental_attention_variant, "dsa"); }
 
@@ -72,7 +67,7 @@ bool KernelMissing(F f) {
 
 // What the input projection makes of a token; gdn2 gates each channel and gdn each head.
 bool OddGdnProjection(F f) {
-  if (f.fork() || !Gdn(f) || !f.on(K::fp8)) return false;
+  if (f.fork() || !GatedDeltaNet(f) || !f.on(K::fp8)) return false;
   const int64_t value_heads = f.num(K::linear_num_value_heads);
   const int64_t keys = SaturatingMul(f.num(K::linear_num_key_heads), f.num(K::linear_key_head_dim));
   const int64_t values = SaturatingMul(value_heads, f.num(K::linear_value_head_dim));
@@ -111,7 +106,8 @@ const Rule kRules[] = {
      .reads = {K::experimental_attention_variant, K::linear_attention_freq},
      .when =
          [](F f) {
-           return Gdn(f) && !f.is(K::experimental_attention_variant, "gdn2") && f.none(K::linear_attention_freq);
+           return GatedDeltaNet(f) && !f.is(K::experimental_attention_variant, "gdn2") &&
+                  f.none(K::linear_attention_freq);
          },
      .needs = "linear_attention_freq says which layers are gated delta net layers",
      .fixes = {{{K::linear_attention_freq, 4}}}},
@@ -120,7 +116,7 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(1480),
      .core = {.since = 16},
      .reads = {K::experimental_attention_variant, K::linear_conv_kernel_dim},
-     .when = [](F f) { return Gdn(f) && f.none(K::linear_conv_kernel_dim); },
+     .when = [](F f) { return GatedDeltaNet(f) && f.none(K::linear_conv_kernel_dim); },
      .needs = "gated delta net needs linear_conv_kernel_dim",
      .fixes = {{{K::linear_conv_kernel_dim, 4}}}},
     {.id = "gdn.requires-key-head-dim",
@@ -128,7 +124,7 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(1483),
      .core = {.since = 16},
      .reads = {K::experimental_attention_variant, K::linear_key_head_dim},
-     .when = [](F f) { return Gdn(f) && f.none(K::linear_key_head_dim); },
+     .when = [](F f) { return GatedDeltaNet(f) && f.none(K::linear_key_head_dim); },
      .needs = "gated delta net needs linear_key_head_dim",
      .fixes = {{{K::linear_key_head_dim, 128}}}},
     {.id = "gdn.requires-value-head-dim",
@@ -136,7 +132,7 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(1486),
      .core = {.since = 16},
      .reads = {K::experimental_attention_variant, K::linear_value_head_dim},
-     .when = [](F f) { return Gdn(f) && f.none(K::linear_value_head_dim); },
+     .when = [](F f) { return GatedDeltaNet(f) && f.none(K::linear_value_head_dim); },
      .needs = "gated delta net needs linear_value_head_dim",
      .fixes = {{{K::linear_value_head_dim, 128}}}},
     {.id = "gdn.requires-num-key-heads",
@@ -144,7 +140,7 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(1489),
      .core = {.since = 16},
      .reads = {K::experimental_attention_variant, K::linear_num_key_heads},
-     .when = [](F f) { return Gdn(f) && f.none(K::linear_num_key_heads); },
+     .when = [](F f) { return GatedDeltaNet(f) && f.none(K::linear_num_key_heads); },
      .needs = "gated delta net needs linear_num_key_heads",
      .fix =
          [](F f) {
@@ -157,7 +153,7 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(1492),
      .core = {.since = 16},
      .reads = {K::experimental_attention_variant, K::linear_num_value_heads},
-     .when = [](F f) { return Gdn(f) && f.none(K::linear_num_value_heads); },
+     .when = [](F f) { return GatedDeltaNet(f) && f.none(K::linear_num_value_heads); },
      .needs = "gated delta net needs linear_num_value_heads",
      .fix =
          [](F f) {
@@ -172,7 +168,7 @@ const Rule kRules[] = {
      .reads = {K::linear_num_value_heads, K::linear_num_key_heads},
      .when =
          [](F f) {
-           return Gdn(f) && f.set(K::linear_num_value_heads) && f.set(K::linear_num_key_heads) &&
+           return GatedDeltaNet(f) && f.set(K::linear_num_value_heads) && f.set(K::linear_num_key_heads) &&
                   !Divisible(f.num(K::linear_num_value_heads), f.num(K::linear_num_key_heads));
          },
      .needs = "every key head serves the same number of value heads",
@@ -183,7 +179,7 @@ const Rule kRules[] = {
      OLDER_TRANSFORMER_CONFIG("0.17.1", 1115, 1501),
      .core = {.since = 16, .until = 17},
      .reads = {K::experimental_attention_variant, K::context_parallel_size},
-     .when = [](F f) { return Gdn(f) && f.num(K::context_parallel_size) > 1; },
+     .when = [](F f) { return GatedDeltaNet(f) && f.num(K::context_parallel_size) > 1; },
      .needs = "gated delta net has no context parallelism before core 0.18",
      .fixes = {{{K::context_parallel_size, 1}}}},
     {.id = "gdn.key-heads-tp-cp",
@@ -193,7 +189,8 @@ const Rule kRules[] = {
      .reads = {K::linear_num_key_heads, K::tensor_model_parallel_size, K::context_parallel_size},
      .when =
          [](F f) {
-           return Gdn(f) && f.set(K::linear_num_key_heads) && !Divisible(f.num(K::linear_num_key_heads), HeadRanks(f));
+           return GatedDeltaNet(f) && f.set(K::linear_num_key_heads) &&
+                  !Divisible(f.num(K::linear_num_key_heads), HeadRanks(f));
          },
      .needs = "tensor- and context-parallel ranks together hold the same number of key heads each",
      .fix = FewerHeadRanks},
@@ -204,7 +201,7 @@ const Rule kRules[] = {
      .reads = {K::linear_num_value_heads, K::tensor_model_parallel_size, K::context_parallel_size},
      .when =
          [](F f) {
-           return Gdn(f) && f.set(K::linear_num_value_heads) &&
+           return GatedDeltaNet(f) && f.set(K::linear_num_value_heads) &&
                   !Divisible(f.num(K::linear_num_value_heads), HeadRanks(f));
          },
      .needs = "tensor- and context-parallel ranks together hold the same number of value heads each",

@@ -24,6 +24,11 @@ std::optional<int64_t> ExpertSize(const Facts& f);
 // GPUs of the job: given, or the data parallel size times the dense grid. Empty when the caller said neither.
 std::optional<int64_t> WorldSize(const Facts& f);
 
+// The first or the last stage has a number of layers of its own.
+inline bool EndsGiven(const Facts& f) {
+  return f.set(Knob::num_layers_in_first_pipeline_stage) || f.set(Knob::num_layers_in_last_pipeline_stage);
+}
+
 // The product of hierarchical_context_parallel_sizes is context_parallel_size.
 bool HierarchyFits(const Facts& f);
 // Both grids give the same pipeline groups. False only when the data parallel sizes agree and the strides do not.

@@ -10,7 +10,6 @@ namespace {
 using K = Knob;
 using F = const Facts&;
 
-bool Sharded(F f) { return Gtp(f) > 1 || ExpertGtp(f) > 1; }
 bool ManyInstances(F f) { return f.num(K::num_distributed_optimizer_instances) > 1; }
 bool Indivisible(std::optional<int64_t> world, std::optional<int64_t> size) {
   return world.has_value() && (!size.has_value() || !Divisible(*world, *size));
@@ -110,7 +109,7 @@ const Rule kRules[] = {
      .source = "Megatron-LM:megatron/core/parallel_state.py:808",
      .core = {19, kMain},
      .reads = {K::tensor_parallel_num_weight_shards, K::num_distributed_optimizer_instances},
-     .when = [](F f) { return Sharded(f) && ManyInstances(f); },
+     .when = [](F f) { return HasWeightShards(f) && ManyInstances(f); },
      .needs = "weight shards need num_distributed_optimizer_instances 1",
      .fixes = {{{K::num_distributed_optimizer_instances, 1}}}},
     {.id = "mesh.sizes-positive",
@@ -239,7 +238,7 @@ const Rule kRules[] = {
      .core = {19, kMain},
      .reads = {K::tensor_parallel_num_weight_shards, K::expert_tensor_parallel_num_weight_shards},
      .reads_env = {"te"},
-     .when = [](F f) { return Sharded(f) && !f.te_at_least("2.19.0"); },
+     .when = [](F f) { return HasWeightShards(f) && !f.te_at_least("2.19.0"); },
      .needs = "weight shards need Transformer Engine 2.19",
      .fixes = {{{K::tensor_parallel_num_weight_shards, kUnset},
                 {K::expert_tensor_parallel_num_weight_shards, kUnset}}}},

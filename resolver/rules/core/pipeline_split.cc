@@ -3,6 +3,7 @@
 #include <string>
 
 #include "resolver/base/integers.h"
+#include "resolver/rules/core/grid_util.h"
 #include "resolver/rules/core/upstream.h"
 
 namespace flightplan {
@@ -11,9 +12,6 @@ namespace {
 using K = Knob;
 using F = const Facts&;
 
-bool EndsGiven(F f) {
-  return f.set(K::num_layers_in_first_pipeline_stage) || f.set(K::num_layers_in_last_pipeline_stage);
-}
 bool CountsEnds(F f) {
   return f.on(K::account_for_embedding_in_pipeline_split) || f.on(K::account_for_loss_in_pipeline_split);
 }

@@ -1,5 +1,6 @@
 // Activation recompute: what TransformerConfig.__post_init__ checks and changes.
 #include "resolver/rules/core/lists_util.h"
+#include "resolver/rules/core/te_attention_util.h"
 #include "resolver/rules/core/upstream.h"
 
 namespace flightplan {
@@ -22,12 +23,6 @@ bool Recomputes(F f, absl::string_view module) { return Selective(f) && f.has(K:
 
 bool QuantizedSmallModules(F f) {
   return Selective(f) && f.on(K::fp8) && HasAny(f, K::recompute_modules, {"moe_act", "layernorm"});
-}
-
-bool GatedDeltaNet(F f) {
-  // Up to core 0.19 only the old spelling counts.
-  if (!f.core(kMain)) return f.is(K::experimental_attention_variant, "gated_delta_net");
-  return f.in(K::experimental_attention_variant, {"gdn", "gdn2"});
 }
 
 Patch Drop(F f, std::initializer_list<absl::string_view> modules) {

@@ -51,6 +51,12 @@ Assignment TypeForAll(F f, absl::string_view type) {
 
 }  // namespace
 
+bool GatedDeltaNet(const Facts& f) {
+  // Up to core 0.19 the variant is called gated_delta_net, and the newer names are accepted and never checked.
+  if (!f.core(kMain)) return f.is(Knob::experimental_attention_variant, "gated_delta_net");
+  return f.in(Knob::experimental_attention_variant, {"gdn", "gdn2"});
+}
+
 bool HasTeAttention(F f) {
   if (f.fork() || f.on(K::spec) || !f.is(K::transformer_impl, "transformer_engine")) return false;
   const bool own = f.set(K::experimental_attention_variant) &&

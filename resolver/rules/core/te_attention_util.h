@@ -9,6 +9,9 @@
 
 namespace flightplan {
 
+// The linear attention of Qwen3-Next, by the name that the release looks for.
+bool GatedDeltaNet(const Facts& f);
+
 // Sparse attention, Mamba and what a spec names have kernels of their own, and LoongForge's fork exchanges by a degree
 // of its own.
 bool HasTeAttention(const Facts& f);

@@ -10,8 +10,6 @@ namespace {
 using K = Knob;
 using F = const Facts&;
 
-constexpr int kBase = 1705;  // where validate_args calls into determinism.py
-
 bool On(F f) { return f.on(K::deterministic_mode); }
 
 bool BadAlgorithm(F f) {

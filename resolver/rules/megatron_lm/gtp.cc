@@ -9,11 +9,10 @@ namespace {
 using K = Knob;
 using F = const Facts&;
 
-bool Shards(F f) { return Gtp(f) > 1 || ExpertGtp(f) > 1; }
-bool ShardsMxfp8(F f) { return Shards(f) && f.is(K::fp8_recipe, "mxfp8"); }
+bool ShardsMxfp8(F f) { return HasWeightShards(f) && f.is(K::fp8_recipe, "mxfp8"); }
 
 void AddGtpStreams(Editor& e) {
-  if (!Shards(e.facts()) || e.env().cc_major < 10) return;
+  if (!HasWeightShards(e.facts()) || e.env().cc_major < 10) return;
   AddStreamGroup(e, "gtp_remat");
   if (ExpertGtp(e.facts()) > 1) AddStreamGroup(e, "expt_gtp_remat");
 }
@@ -38,7 +37,7 @@ const Rule kRules[] = {
      .core = {19, kMain},
      .reads = {K::tensor_parallel_num_weight_shards, K::expert_tensor_parallel_num_weight_shards, K::fp4,
                K::fp4_param_gather},
-     .when = [](F f) { return Shards(f) && f.on(K::fp4) && !f.on(K::fp4_param_gather); },
+     .when = [](F f) { return HasWeightShards(f) && f.on(K::fp4) && !f.on(K::fp4_param_gather); },
      .needs = "weight shards with FP4 need fp4_param_gather",
      .fixes = {{{K::fp4_param_gather, true}},
                {{K::tensor_parallel_num_weight_shards, kUnset},
@@ -60,7 +59,7 @@ const Rule kRules[] = {
      .reads_env = {"CUDA_GRAPHS_USE_NODE_PRIORITY", "gpu"},
      .when =
          [](F f) {
-           return Shards(f) && f.env().cc_major >= 10 && !f.is(K::cuda_graph_impl, "none") &&
+           return HasWeightShards(f) && f.env().cc_major >= 10 && !f.is(K::cuda_graph_impl, "none") &&
                   f.var("CUDA_GRAPHS_USE_NODE_PRIORITY") != "1";
          },
      .needs = "weight shards with CUDA graphs on Blackwell need CUDA_GRAPHS_USE_NODE_PRIORITY=1",
@@ -75,7 +74,7 @@ const Rule kRules[] = {
      .core = {19, kMain},
      .reads = {K::tensor_parallel_num_weight_shards, K::expert_tensor_parallel_num_weight_shards},
      .reads_env = {"NCCL_PROTO"},
-     .when = [](F f) { return Shards(f) && absl::AsciiStrToLower(f.var("NCCL_PROTO")) == "simple"; },
+     .when = [](F f) { return HasWeightShards(f) && absl::AsciiStrToLower(f.var("NCCL_PROTO")) == "simple"; },
      .needs = "weight shards run better with NCCL_PROTO LL128 or LL"},
     {.id = "mlm.gtp-no-avg-collective",
      .area = "gtp",
@@ -84,7 +83,7 @@ const Rule kRules[] = {
      .core = {19, kMain},
      .reads = {K::tensor_parallel_num_weight_shards, K::expert_tensor_parallel_num_weight_shards,
                K::ddp_average_in_collective},
-     .when = [](F f) { return Shards(f) && f.on(K::ddp_average_in_collective); },
+     .when = [](F f) { return HasWeightShards(f) && f.on(K::ddp_average_in_collective); },
      .needs = "weight shards exclude ddp_average_in_collective",
      .fixes = {{{K::ddp_average_in_collective, false}},
                {{K::tensor_parallel_num_weight_shards, kUnset},
@@ -97,7 +96,7 @@ const Rule kRules[] = {
      .reads = {K::tensor_parallel_num_weight_shards, K::expert_tensor_parallel_num_weight_shards, K::ckpt_format},
      .when =
          [](F f) {
-           return Shards(f) && !f.in(K::ckpt_format, {"torch", "torch_dist"});
+           return HasWeightShards(f) && !f.in(K::ckpt_format, {"torch", "torch_dist"});
          },
      .needs = "weight shards need ckpt_format torch or torch_dist",
      .fixes = {{{K::ckpt_format, "torch_dist"}},
@@ -112,7 +111,7 @@ const Rule kRules[] = {
                K::dist_ckpt_optim_fully_reshardable, K::distrib_optim_fully_reshardable_mem_efficient},
      .when =
          [](F f) {
-           return Shards(f) && f.on(K::dist_ckpt_optim_fully_reshardable) &&
+           return HasWeightShards(f) && f.on(K::dist_ckpt_optim_fully_reshardable) &&
                   f.on(K::distrib_optim_fully_reshardable_mem_efficient);
          },
      .needs = "weight shards exclude the memory-efficient fully reshardable checkpoint",
@@ -152,7 +151,7 @@ const Rule kRules[] = {
                K::gtp_expert_remat_nccl_ub, K::disable_symmetric_registration},
      .when =
          [](F f) {
-           return Shards(f) && (f.on(K::gtp_remat_nccl_ub) || f.on(K::gtp_expert_remat_nccl_ub)) &&
+           return HasWeightShards(f) && (f.on(K::gtp_remat_nccl_ub) || f.on(K::gtp_expert_remat_nccl_ub)) &&
                   f.on(K::disable_symmetric_registration);
          },
      .needs = "user buffers for weight shards need symmetric registration",

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/base/integers.h"
 #include "resolver/rules/core/fix_util.h"
+#include "resolver/rules/core/grid_util.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
 #include "resolver/rules/rule.h"
 
@@ -24,7 +25,6 @@ int WaysToSplit(F f) {
   return (f.set(K::num_layers_per_virtual_pipeline_stage) ? 1 : 0) +
          (f.set(K::num_virtual_stages_per_pipeline_rank) ? 1 : 0) + (f.set(K::pipeline_model_parallel_layout) ? 1 : 0);
 }
-bool Uneven(F f) { return f.set(K::num_layers_in_first_pipeline_stage) || f.set(K::num_layers_in_last_pipeline_stage); }
 // The branch that derives the virtual size from --num-layers-per-virtual-pipeline-stage.
 bool ByLayers(F f) {
   return f.none(K::pipeline_model_parallel_layout) && f.set(K::num_layers_per_virtual_pipeline_stage) &&
@@ -163,7 +163,7 @@ const Rule kRules[] = {
      .source = "Megatron-LM:megatron/training/arguments.py:955",
      .reads = {K::num_layers_per_virtual_pipeline_stage, K::num_layers_in_first_pipeline_stage,
                K::num_layers_in_last_pipeline_stage},
-     .when = [](F f) { return ByLayers(f) && Uneven(f); },
+     .when = [](F f) { return ByLayers(f) && EndsGiven(f); },
      .needs = "uneven first or last stages need num_virtual_stages_per_pipeline_rank instead of "
               "num_layers_per_virtual_pipeline_stage",
      .fixes = {{{K::num_layers_in_first_pipeline_stage, kUnset}, {K::num_layers_in_last_pipeline_stage, kUnset}},
@@ -211,7 +211,7 @@ const Rule kRules[] = {
                K::account_for_loss_in_pipeline_split},
      .when =
          [](F f) {
-           return WaysToSplit(f) == 0 && !Uneven(f) && f.set(K::num_layers) &&
+           return WaysToSplit(f) == 0 && !EndsGiven(f) && f.set(K::num_layers) &&
                   (!f.core(17) || f.none(K::hybrid_layer_pattern)) && !Divisible(SplitLayers(f), Pp(f));
          },
      .needs =

@@ -25,10 +25,6 @@ int64_t SharedLayers(F f) {
          (f.on(K::account_for_loss_in_pipeline_split) ? 1 : 0);
 }
 
-bool UnevenEnds(F f) {
-  return f.set(K::num_layers_in_first_pipeline_stage) || f.set(K::num_layers_in_last_pipeline_stage);
-}
-
 // The models that mcore_adapter has a template for, sorted (mcore_adapter/src/mcore_adapter/models/*/__init__.py).
 constexpr absl::string_view kTemplates[] = {
     "deepseek_v3", "glm4_moe",   "llama",          "mistral",  "mixtral",      "qwen2",
@@ -167,7 +163,7 @@ const Rule kRules[] = {
                K::pipeline_model_parallel_layout},
      .when =
          [](F f) {
-           if (!UnevenEnds(f) || f.set(K::pipeline_model_parallel_layout) || f.num(K::num_layers) <= 0) return false;
+           if (!EndsGiven(f) || f.set(K::pipeline_model_parallel_layout) || f.num(K::num_layers) <= 0) return false;
            const int64_t stages = std::max<int64_t>(1, f.num(K::pipeline_model_parallel_size)) *
                                   std::max<int64_t>(1, f.num(K::virtual_pipeline_model_parallel_size));
            return stages > 0 && SharedLayers(f) % stages != 0;
