@@ -127,6 +127,19 @@ TEST(StagesOf, SpreadsInterleavedChunksInOrderOfExecution) {
   EXPECT_EQ(stages.chunk(0, 0).layers[0], 3);  // the dense layers come first
 }
 
+// Uneven parts, with two virtual stages of each rank.
+TEST(StagesOf, ReadsTheBarsOfAHybridPattern) {
+  const ModelShape shape = ShapeOf("nemotron-3-nano-30b-a3b");
+  const StageLayout stages = StagesOf(
+      shape, With({{Knob::pipeline_model_parallel_size, Value(2)},
+                   {Knob::hybrid_layer_pattern, Value("MEMEM*|EMEMEM*EMEMEM*|EMEMEM*EMEMEM*EMEMEMEM*EMEMEM|EME/*E")}}));
+  std::vector<int> sizes;
+  for (const ChunkContents& chunk : stages.chunks) sizes.push_back(chunk.Layers());
+  EXPECT_EQ(sizes, (std::vector<int>{6, 14, 29, 3}));
+  EXPECT_EQ(stages.vpp, 2);
+  EXPECT_TRUE(stages.chunks.back().loss);
+}
+
 // 30 layers and two more places over 2 ranks with 4 virtual stages: the first and the last one give up a layer.
 TEST(StagesOf, EmbeddingAndLossTakeAPlaceOfTheFirstAndTheLastVirtualStage) {
   const ModelShape shape =

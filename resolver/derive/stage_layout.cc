@@ -1,8 +1,12 @@
 #include "resolver/derive/stage_layout.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "resolver/derive/placement.h"
 #include "resolver/plan/pipeline_layout.h"
 
@@ -70,6 +74,17 @@ void Add(const ChunkContents& chunk, RankContents* sum) {
   sum->mtp_depths = static_cast<uint16_t>(sum->mtp_depths + chunk.mtp_depths);
   sum->losses = static_cast<uint16_t>(sum->losses + (chunk.loss ? 1 : 0));
   sum->embeddings = static_cast<uint16_t>(sum->embeddings + (chunk.embedding ? 1 : 0));
+}
+
+// The layers between the bars of a hybrid pattern; empty where it has none.
+std::vector<int64_t> BetweenBars(absl::string_view pattern) {
+  std::vector<int64_t> sizes;
+  const absl::string_view decoder = pattern.substr(0, pattern.find('/'));
+  if (!absl::StrContains(decoder, '|')) return sizes;
+  for (const absl::string_view part : absl::StrSplit(decoder, '|')) {
+    sizes.push_back(static_cast<int64_t>(part.size()));
+  }
+  return sizes;
 }
 
 bool SameContents(const RankContents& a, const RankContents& b) {
@@ -150,6 +165,12 @@ StageLayout StagesOf(const ModelShape& shape, const Config& config, StageLayout 
       return MakeStageLayout(static_cast<int>(ranks), static_cast<int>(layout.virtual_size), FromLayout(shape, layout),
                              std::move(known));
     }
+  }
+  const std::vector<int64_t> bars = BetweenBars(config.Get(K::hybrid_layer_pattern).text());
+  const auto segments = static_cast<int64_t>(bars.size());
+  if (ranks > 1 && segments > 0 && segments % ranks == 0 && segments <= kMaxChunks &&
+      std::accumulate(bars.begin(), bars.end(), int64_t{0}) == shape.num_layers) {
+    return StagesOfSizes(shape, static_cast<int>(ranks), static_cast<int>(segments / ranks), bars, std::move(known));
   }
   const Ends ends = EndsThatCount(ranks, config);
   const std::vector<int64_t> rank_sizes = RankSizes(shape.num_layers, ranks, ends, config);

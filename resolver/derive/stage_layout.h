@@ -75,8 +75,8 @@ StageLayout MakeStageLayout(int pp, int vpp, std::vector<ChunkContents> chunks, 
 // entries.
 StageLayout StagesOfSizes(const ModelShape& shape, int pp, int vpp, const std::vector<int64_t>& sizes,
                           StageLayout known = {});
-// By upstream's order of precedence: the layout string, then first and last stage sizes, then an even split (the first
-// stages take what does not come out even, which the rules report).
+// By upstream's order of precedence: the layout string, the bars of a hybrid pattern, then first and last stage sizes,
+// then an even split (the first stages take what does not come out even, which the rules report).
 StageLayout StagesOf(const ModelShape& shape, const Config& config, StageLayout known = {});
 
 }  // namespace flightplan

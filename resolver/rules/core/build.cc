@@ -2,6 +2,7 @@
 // process-group and schedule checks that come after it are in mesh.cc and schedule.cc.
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "resolver/base/integers.h"
 #include "resolver/base/saturating.h"
@@ -19,11 +20,13 @@ using F = const Facts&;
 
 bool Interleaved(F f) { return f.num(K::virtual_pipeline_model_parallel_size) > 1; }
 
-// Upstream splits layers by division only where nothing else says how.
+// Upstream splits layers by division only where nothing else says how, as the bars of a hybrid pattern do
+// (select_pipeline_segment in core/models/hybrid/hybrid_layer_allocation.py).
 bool EvenSplit(F f) {
-  return f.none(K::pipeline_model_parallel_layout) && f.none(K::num_layers_in_first_pipeline_stage) &&
-         f.none(K::num_layers_in_last_pipeline_stage) && !f.on(K::account_for_embedding_in_pipeline_split) &&
-         !f.on(K::account_for_loss_in_pipeline_split) && f.num(K::num_layers) > 0;
+  return f.none(K::pipeline_model_parallel_layout) && !absl::StrContains(f.text(K::hybrid_layer_pattern), '|') &&
+         f.none(K::num_layers_in_first_pipeline_stage) && f.none(K::num_layers_in_last_pipeline_stage) &&
+         !f.on(K::account_for_embedding_in_pipeline_split) && !f.on(K::account_for_loss_in_pipeline_split) &&
+         f.num(K::num_layers) > 0;
 }
 
 // The command line's own check has said it (mlm.layers-divisible-pp).
