@@ -1,6 +1,7 @@
 #include "resolver/judge/read_script.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,6 +15,8 @@
 #include "resolver/shell/reader.h"
 #include "resolver/shell/slurm_job.h"
 #include "resolver/shell/state.h"
+#include "resolver/stacks/megatron_lm/program.h"
+#include "resolver/stacks/written_knobs.h"
 
 namespace flightplan {
 namespace {
@@ -69,21 +72,43 @@ bool SaysItsSize(const ParseResult& parsed) {
                      [](const ParsedKnob& knob) { return knob.knob == Knob::launch_num_gpus && knob.value.is_int(); });
 }
 
-// The scripts of hybrid models build the layers of a pattern, and none of --num-layers.
-void AskForPattern(const ShellLaunch& launch, const Environment& env, Reading* reading) {
-  constexpr absl::string_view kScripts[] = {"pretrain_hybrid.py", "pretrain_mamba.py"};
+bool Says(const Knowledge& knowledge, std::initializer_list<Knob> any) {
+  return std::any_of(any.begin(), any.end(),
+                     [&](Knob knob) { return knowledge.shown.contains(knob) || knowledge.hidden.contains(knob); });
+}
+
+// The scripts of hybrid models build the layers of a pattern, and none of --num-layers; that of GPT does the reverse.
+void CheckProgram(const ShellLaunch& launch, const Environment& env, Reading* reading) {
   const absl::string_view file = FileName(launch.script);
-  if (!RunsMegatronLm(StackOf(env)) || env.core_release < 17 || !reading->knowledge.elsewhere.empty()) return;
-  if (std::find(std::begin(kScripts), std::end(kScripts), file) == std::end(kScripts)) return;
-  for (const Knob knob : {Knob::hybrid_layer_pattern, Knob::hybrid_override_pattern, Knob::hybrid_attention_ratio,
-                          Knob::hybrid_mlp_ratio}) {
-    if (reading->knowledge.shown.contains(knob) || reading->knowledge.hidden.contains(knob)) return;
+  const Knowledge& knowledge = reading->knowledge;
+  const bool hybrid = file == "pretrain_hybrid.py" || file == "pretrain_mamba.py";
+  if (!RunsMegatronLm(StackOf(env)) || !knowledge.elsewhere.empty()) return;
+  const auto say = [&](absl::string_view id, Severity severity, std::string needs, absl::string_view source) {
+    KeepFinding(MakeParseFinding(launch.at, id, severity, std::string(file), std::move(needs), source),
+                &reading->parsed.findings);
+  };
+  const MegatronProgram& program = MegatronProgramFor(/*hybrid=*/true, env.core_release);
+  const bool pattern = Says(knowledge, {Knob::hybrid_layer_pattern, Knob::hybrid_override_pattern});
+  if (file == "pretrain_gpt.py" && pattern) {
+    say("mlm.gpt-script-pattern", Severity::kWarning,
+        absl::StrCat("it builds one kind of layers, whatever pattern it is given: start ", program.script),
+        "Megatron-LM:megatron/training/argument_utils.py:512");
+  }
+  const bool inference = WrittenKnobs(&reading->parsed).Of(Knob::transformer_impl) == Value("inference_optimized");
+  if (hybrid && !program.layers_module.empty() && knowledge.clear && !inference && !Says(knowledge, {Knob::spec})) {
+    say("mlm.hybrid-script-spec", Severity::kError,
+        absl::StrCat("it has to be told what a pattern's layers are: --spec ", program.layers_module, " ",
+                     program.layers_name),
+        "Megatron-LM@core_v0.18.0 hybrid_builders.py:25");
+  }
+  if (!hybrid || env.core_release < 17 || pattern ||
+      Says(knowledge, {Knob::hybrid_attention_ratio, Knob::hybrid_mlp_ratio})) {
+    return;
   }
   reading->parsed.unknown.push_back(Knob::hybrid_layer_pattern);
-  KeepFinding(MakeParseFinding(launch.at, "mlm.hybrid-script-pattern", Severity::kWarning, std::string(file),
-                               "its layers are those of --hybrid-layer-pattern, and without one it has none",
-                               "Megatron-LM:megatron/core/models/hybrid/hybrid_layer_allocation.py:233"),
-              &reading->parsed.findings);
+  say("mlm.hybrid-script-pattern", Severity::kWarning,
+      "its layers are those of --hybrid-layer-pattern, and without one it has none",
+      "Megatron-LM:megatron/core/models/hybrid/hybrid_layer_allocation.py:233");
 }
 
 }  // namespace
@@ -134,7 +159,7 @@ void ReadScript(const ScriptQuestion& script, ReadConfig* read) {
   ReadArguments(std::move(launch.args), launch.script, false, format, *env, reading);
   // A driver starts as many ranks as its words say, on a part of the job or on all of it.
   if (job_counts && driver && !SaysItsSize(reading->parsed)) env->world_size = job_gpus;
-  AskForPattern(launch, *env, reading);
+  CheckProgram(launch, *env, reading);
   reading->knowledge.surroundings = !launch.vars_elsewhere;
   reading->knowledge.vars_in_files =
       std::any_of(launch.wanted_files.begin(), launch.wanted_files.end(), MayHoldVariables);

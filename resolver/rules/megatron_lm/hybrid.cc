@@ -67,6 +67,21 @@ void InferMla(Editor& e) {
 }
 
 const Rule kRules[] = {
+    {.id = "mlm.gpt-script-pattern",
+     .area = "hybrid",
+     .kind = Kind::kWarning,
+     .spoils = true,
+     .at = {Phase::kParse, 743},
+     .source = "Megatron-LM:megatron/training/argument_utils.py:512",
+     .when = FoundByReader,
+     .needs = "pretrain_gpt.py trains a model of one kind of layers, whatever pattern it is given"},
+    {.id = "mlm.hybrid-script-spec",
+     .area = "hybrid",
+     .at = {Phase::kParse, 744},
+     .source = "Megatron-LM@core_v0.18.0 hybrid_builders.py:25",
+     .core = {0, 18},
+     .when = FoundByReader,
+     .needs = "until Megatron-Core 0.18 a script of hybrid models has to be told by --spec what its layers are"},
     {.id = "mlm.hybrid-script-pattern",
      .area = "hybrid",
      .kind = Kind::kWarning,

@@ -11,6 +11,7 @@
 #include "resolver/plan/stack.h"
 #include "resolver/read/argparse.h"
 #include "resolver/render/flag_words.h"
+#include "resolver/stacks/megatron_lm/program.h"
 #include "resolver/stacks/megatron_lm/start.h"
 #include "resolver/stacks/required_inputs.h"
 
@@ -176,8 +177,26 @@ Launch WriteMegatronFlags(const RenderInput& input, absl::string_view program) {
   return launch;
 }
 
+namespace {
+
+// By the program that builds the model.
+Launch WriteProgram(absl::string_view launcher, const RenderInput& input) {
+  const auto on = [&](K knob) { return input.config.Get(knob).truthy(); };
+  const bool hybrid = on(K::hybrid_layer_pattern) || on(K::hybrid_override_pattern) || on(K::is_hybrid_model);
+  const MegatronProgram& program = MegatronProgramFor(hybrid, input.env.core_release);
+  const std::string command = absl::StrCat(launcher, " ", program.script);
+  if (program.layers_module.empty() || !input.config.Get(K::spec).is_none() || !IsWhole(input.config)) {
+    return WriteMegatronFlags(input, command);
+  }
+  Config told = input.config;
+  told.Set(K::spec, Value(Value::List{Value(program.layers_module), Value(program.layers_name)}), Origin::kDecided);
+  return WriteMegatronFlags({told, input.env, input.vars, input.like, input.benchmark, input.hf_model}, command);
+}
+
+}  // namespace
+
 Launch RenderMegatronLm(const RenderInput& input) {
-  Launch launch = WriteMegatronFlags(input, absl::StrCat(TorchrunWords(input.env), " pretrain_gpt.py"));
+  Launch launch = WriteProgram(TorchrunWords(input.env), input);
   AskForStart(input, kMegatronStart, &launch);
   return launch;
 }
@@ -198,7 +217,7 @@ Launch RenderOneGpuCheck(const RenderInput& input) {
   Environment one_gpu = input.env;
   one_gpu.world_size = one_gpu.gpus_per_node = 1;
   const RenderInput check{config, one_gpu, vars, nullptr, /*benchmark=*/true};
-  Launch launch = WriteMegatronFlags(check, "python pretrain_gpt.py");
+  Launch launch = WriteProgram("python", check);
   AskForStart(check, kMegatronStart, &launch);
   return launch;
 }

@@ -125,6 +125,30 @@ TEST(OneGpuCheck, IsTheWholeJobAsItsFirstRankSeesIt) {
   EXPECT_EQ(launch.text.find("torchrun"), std::string::npos);
 }
 
+// A pattern's layers are built by another program than GPT's, which has to be told what they are until 0.18.
+TEST(MegatronLmDialect, StartsTheProgramThatBuildsTheModel) {
+  const auto text = [](int release, K pattern) {
+    Config config = Start(release);
+    config.Set(pattern, "M*", Origin::kModel);
+    config.Set(K::hidden_size, 64, Origin::kModel);
+    Environment env;
+    env.core_release = release;
+    return RenderMegatronLm({config, env, {}}).text;
+  };
+  const auto says = [](const std::string& launch, absl::string_view program, absl::string_view layers) {
+    const bool told = layers.empty() ? !absl::StrContains(launch, "--spec") : absl::StrContains(launch, layers);
+    return absl::StrContains(launch, program) && told;
+  };
+  const absl::string_view mamba = "--spec megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec";
+  const absl::string_view hybrid = "--spec megatron.core.models.hybrid.hybrid_layer_specs hybrid_stack_spec";
+  EXPECT_TRUE(says(text(15, K::hybrid_override_pattern), "torchrun pretrain_mamba.py", mamba));
+  EXPECT_TRUE(says(text(17, K::hybrid_layer_pattern), "torchrun pretrain_mamba.py", mamba));
+  EXPECT_TRUE(says(text(18, K::hybrid_layer_pattern), "torchrun pretrain_hybrid.py", hybrid));
+  EXPECT_TRUE(says(text(19, K::hybrid_layer_pattern), "torchrun pretrain_hybrid.py", ""));
+  EXPECT_TRUE(says(text(kMain, K::hybrid_layer_pattern), "torchrun pretrain_hybrid.py", ""));
+  EXPECT_TRUE(says(text(kMain, K::num_layers), "torchrun pretrain_gpt.py", ""));
+}
+
 TEST(Dialect, QuotesForTheShell) {
   EXPECT_EQ(ShellQuote("a/b=c,d"), "a/b=c,d");
   EXPECT_EQ(ShellQuote(""), "''");
