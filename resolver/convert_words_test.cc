@@ -204,6 +204,36 @@ TEST(ConvertWords, ModulesOfGraphsBecomeTheScopeThatHoldsThem) {
   EXPECT_FALSE(refused(iteration));
 }
 
+// A pattern has had another name and more in it since 0.17, and is built by another program than GPT's.
+TEST(ConvertWords, AHybridPatternHasTheNameOfItsRelease) {
+  const auto to = [](const char* from, const char* version, absl::string_view words) {
+    v1::ConvertConfigRequest request;
+    *request.mutable_source() =
+        FileOf("megatron-lm", "pretrain.sh",
+               absl::StrCat("torchrun --nproc-per-node 8 pretrain_hybrid.py ", kModel,
+                            " --num-experts 8 --mock-data --tokenizer-type NullTokenizer --spec a b ", words, "\n"));
+    request.mutable_source()->mutable_target()->set_version(from);
+    request.mutable_target()->set_framework("megatron-lm");
+    request.mutable_target()->set_version(version);
+    v1::ConvertConfigResponse answer;
+    EXPECT_TRUE(TestResolver().ConvertConfig(request, &answer).ok());
+    return answer;
+  };
+  const v1::ConvertConfigResponse older = to("main", "0.16", "--hybrid-layer-pattern MEM*-E");
+  const std::string& text = older.launch().text();
+  EXPECT_TRUE(absl::StrContains(text, "pretrain_mamba.py") && absl::StrContains(text, "--is-hybrid-model")) << text;
+  EXPECT_TRUE(absl::StrContains(text, "--hybrid-override-pattern 'MEM*-E'")) << text;
+  EXPECT_TRUE(absl::StrContains(text, "--num-layers 6")) << text;
+  EXPECT_EQ(Dropped(older).count("--hybrid-layer-pattern"), 0U);
+  const v1::ConvertConfigResponse newer = to("0.16", "main", "--hybrid-override-pattern MEM*-E");
+  EXPECT_TRUE(absl::StrContains(newer.launch().text(), "--hybrid-layer-pattern 'MEM*-E'")) << newer.launch().text();
+  for (const absl::string_view of_today : {"'MEM|*-E'", "MEM*-E/M", "MEMDE"}) {
+    const v1::ConvertConfigResponse lost = to("main", "0.16", absl::StrCat("--hybrid-layer-pattern ", of_today));
+    EXPECT_FALSE(absl::StrContains(lost.launch().text(), "-pattern")) << lost.launch().text();
+    EXPECT_EQ(Dropped(lost).count("--hybrid-layer-pattern"), 1U) << of_today;
+  }
+}
+
 TEST(ConvertWords, KeepsTheLinesOfTheJob) {
   const absl::string_view job = "#!/bin/bash\n#SBATCH --nodes=1\n# a remark\n#SBATCH --account=me\n";
   const absl::string_view words = "--mock-data --tokenizer-type NullTokenizer --eval-interval 5 --eval-iters 1";

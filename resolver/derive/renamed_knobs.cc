@@ -25,6 +25,7 @@ constexpr Rename kRenames[] = {
     {K::cuda_graph_scope, K::cuda_graph_modules, 18, "renamed in Megatron-Core 0.18"},
     {K::cuda_graph_scope_deprecated, K::cuda_graph_modules, 18, "renamed in Megatron-Core 0.18"},
     {K::muon_use_nesterov, K::muon_nesterov, 18, "renamed in Megatron-Core 0.18"},
+    {K::hybrid_override_pattern, K::hybrid_layer_pattern, 17, "renamed in Megatron-Core 0.17"},
 };
 
 // The same choice under two names. `second`: where it has the second one.
@@ -112,8 +113,8 @@ RenamedKnob ScopeOf(const Value& modules) {
 
 std::optional<RenamedKnob> Graphs(K knob, const Value& value, const Config& config, const Environment& env) {
   if (knob == K::cuda_graph_impl && value.text() == "full_iteration" && env.core_release < kIterationIsImpl) {
-    return RenamedKnob{knob, Value("local"), "a scope until Megatron-Core 0.17", Value(),
-                       std::pair(K::cuda_graph_scope, value)};
+    return RenamedKnob{
+        knob, Value("local"), "a scope until Megatron-Core 0.17", Value(), {{K::cuda_graph_scope, value}}};
   }
   if (env.core_release >= kModulesByName) return std::nullopt;
   if (IsModules(knob)) {
@@ -130,10 +131,25 @@ std::optional<RenamedKnob> Graphs(K knob, const Value& value, const Config& conf
   return std::nullopt;
 }
 
+// Until 0.16 a pattern is a letter a layer, of four kinds and as many as --num-layers (core_v0.16.0
+// megatron/core/ssm/mamba_hybrid_layer_allocation.py:85).
+constexpr int kPatternOfStages = 17;
+std::optional<RenamedKnob> OldPattern(K knob, const Value& value, const Environment& env) {
+  if (knob != K::hybrid_layer_pattern || env.core_release >= kPatternOfStages || !value.is_text()) return std::nullopt;
+  RenamedKnob old{K::hybrid_override_pattern, value, "renamed in Megatron-Core 0.17"};
+  if (value.text().find_first_not_of("M*-E") == absl::string_view::npos) {
+    old.beside = {{K::num_layers, Value(static_cast<int64_t>(value.text().size()))}, {K::is_hybrid_model, Value(true)}};
+    return old;
+  }
+  return RenamedKnob{old.knob, Value(), "until Megatron-Core 0.16 a pattern has M, *, - and E, no stages and no MTP",
+                     value};
+}
+
 }  // namespace
 
 std::optional<RenamedKnob> RenameFor(Knob knob, const Value& value, const Config& config, const Environment& env) {
   if (std::optional<RenamedKnob> graphs = Graphs(knob, value, config, env); graphs.has_value()) return graphs;
+  if (std::optional<RenamedKnob> pattern = OldPattern(knob, value, env); pattern.has_value()) return pattern;
   for (const Rename& row : kRenames) {
     if (knob == row.before && env.core_release >= row.since) return RenamedKnob{row.after, value, row.why};
     if (knob == row.after && env.core_release < row.since) return RenamedKnob{row.before, value, row.why};

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "resolver/plan/config.h"
@@ -12,10 +13,10 @@ namespace flightplan {
 
 struct RenamedKnob {
   Knob knob{};
-  Value value;                                        // None: nothing that the release has a word for
-  absl::string_view why;                              // "renamed in Megatron-Core 0.18"
-  Value lost = {};                                    // of the value, what the release has no word for; None: nothing
-  std::optional<std::pair<Knob, Value>> beside = {};  // what else says it there
+  Value value;                                      // None: nothing that the release has a word for
+  absl::string_view why;                            // "renamed in Megatron-Core 0.18"
+  Value lost = {};                                  // of the value, what the release has no word for; None: nothing
+  std::vector<std::pair<Knob, Value>> beside = {};  // what else says it there
 };
 
 // What `env`'s release calls a knob that another release calls `knob`, and the value there. Empty: the name is the

@@ -66,8 +66,7 @@ class Conversion {
         move = {source, renamed->knob, renamed->value, std::string(renamed->why)};
         if (!renamed->lost.is_none()) Add(&out_.dropped, source, renamed->lost, "", move.why);
         if (renamed->value.is_none()) continue;
-        if (renamed->beside.has_value()) {
-          const auto& [other, its] = *renamed->beside;
+        for (const auto& [other, its] : renamed->beside) {
           to_.config.Set(other, its, Origin::kCaller);
           moves_.push_back({source, other, its, move.why});
         }
