@@ -225,7 +225,8 @@ def main(checkout):
             continue
         if not isinstance(cfg, Made) or not cfg.name_.endswith("ConfigContainer"):
             continue
-        hf_model = getattr(cfg.model, "hf_model_", None)
+        # A provider with the model's sizes in the recipe: whose tokenizer it takes says which model that is.
+        hf_model = vars(cfg.model).get("hf_model_") or vars(cfg.tokenizer).get("tokenizer_model")
         rows[function.__name__] = (function.__name__, ",".join(sorted(called - {function.__name__})) or "-",
                                    hf_model if isinstance(hf_model, str) else "-", source,
                                    json.dumps(overrides(cfg, known), separators=(",", ":")))

@@ -8,7 +8,7 @@ namespace flightplan {
 
 struct LibraryRecipe {
   absl::string_view name;       // of a function, or another name of it: "qwen3_30b_a3b_pretrain_config"
-  absl::string_view hf_model;   // of the Hugging Face hub; empty: the function says the model's sizes itself
+  absl::string_view hf_model;   // of the Hugging Face hub; empty: the function names none
   absl::string_view overrides;  // what it sets, in Bridge's own spelling, one a line
 };
 // Sorted by name.

@@ -1,5 +1,6 @@
 // Launches of run_recipe.py.
 #include <algorithm>
+#include <optional>
 
 #include "gtest/gtest.h"
 #include "resolver/catalog/bridge_fields.h"
@@ -7,6 +8,7 @@
 #include "resolver/catalog/library_recipes.h"
 #include "resolver/stacks/megatron_bridge/dialect.h"
 #include "resolver/stacks/megatron_bridge/override_reader.h"
+#include "resolver/stacks/megatron_bridge/start.h"
 #include "tests/support/bridge_launch.h"
 
 namespace flightplan {
@@ -25,6 +27,13 @@ TEST(ParseBridgeRecipe, TakesTheModeForTheAdapters) {
   EXPECT_EQ(scheme({"--recipe", "llama3_8b_peft_config"}), Value("lora"));
   EXPECT_EQ(scheme({"--mode", "dora", "--recipe", "llama3_8b_peft_config"}), Value("dora"));
   EXPECT_EQ(scheme({"--mode", "pretrain", "--recipe", "llama3_8b_pretrain_config"}), Value());
+}
+
+// A recipe that says its model's sizes itself is that model's, too.
+TEST(RecipeFor, PrefersThePlainNameToOneMachines) {
+  const std::optional<Recipe> recipe = RecipeFor("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", false, kMain);
+  ASSERT_TRUE(recipe.has_value());
+  EXPECT_EQ(recipe->function, "nemotron_3_nano_pretrain_config");
 }
 
 TEST(ParseBridgeRecipe, TellsAMisspeltRecipe) {
