@@ -234,6 +234,19 @@ TEST(ConvertWords, AHybridPatternHasTheNameOfItsRelease) {
   }
 }
 
+// Recipes of Bridge set a switch to 100, and save at an interval into a folder that the launch names.
+TEST(ConvertWords, ARecipesValuesAreThoseOfAnotherParser) {
+  const std::string recipe =
+      "torchrun --nproc-per-node 8 scripts/training/run_recipe.py --recipe qwen3_30b_a3b_pretrain_config "
+      "model.expert_model_parallel_size=8 train.manual_gc_eval=100 checkpoint.save_interval=500\n";
+  const v1::ConvertConfigResponse swift = Converted(FileOf("megatron-bridge", "pretrain.sh", recipe), "ms-swift");
+  EXPECT_FALSE(absl::StrContains(swift.launch().text(), "manual_gc_eval 100")) << swift.launch().text();
+  EXPECT_EQ(Dropped(swift).count("train.manual_gc_eval"), 0U);  // on is its default
+  const v1::ConvertConfigResponse slime = Converted(FileOf("megatron-bridge", "pretrain.sh", recipe), "slime");
+  EXPECT_TRUE(absl::StrContains(slime.launch().text(), "--save \"${SAVE:?")) << slime.launch().text();
+  for (const v1::Finding& finding : slime.target_findings()) EXPECT_NE(finding.rule_id(), "slime.goes-with");
+}
+
 TEST(ConvertWords, KeepsTheLinesOfTheJob) {
   const absl::string_view job = "#!/bin/bash\n#SBATCH --nodes=1\n# a remark\n#SBATCH --account=me\n";
   const absl::string_view words = "--mock-data --tokenizer-type NullTokenizer --eval-interval 5 --eval-iters 1";

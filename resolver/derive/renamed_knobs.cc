@@ -177,6 +177,10 @@ std::optional<RenamedValue> ValueNameFor(Knob knob, const Value& value, const En
       return RenamedValue{Value(second ? row.second : row.first), row.why};
     }
   }
+  // Bridge's recipes set manual_gc_eval to 100, and a field of a Python class takes it.
+  if (Row(knob).type == ValueType::kBool && value.is_int() && !StackOf(env).container) {
+    return RenamedValue{Value(value.truthy()), "a switch is on or off"};
+  }
   for (const NumberedNames& row : kNumberedNames) {
     if (knob != row.knob || !value.is_int() || StackOf(env).container) continue;
     if (FirstFlag(knob, env.core_release) == nullptr) continue;

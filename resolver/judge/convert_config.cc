@@ -196,9 +196,10 @@ class Conversion {
   void Report(const Config& runs_there) {
     const Config runs_here = Run(from_.config, from_.env).config;
     const auto lost = [&](const Move& move) { return lost_.count(move.target) > 0; };
-    const auto runs_anyway = [&](const Move& move) {
-      const bool same_knob = runs_here.origin(move.target) != Origin::kAbsent;
-      return MeansTheSame(same_knob ? runs_here.Get(move.target) : move.value, runs_there.Get(move.target));
+    const auto runs_anyway = [&](Move move) {
+      if (runs_here.origin(move.target) != Origin::kAbsent) move.value = runs_here.Get(move.target);
+      NameValue(&move);
+      return MeansTheSame(move.value, runs_there.Get(move.target));
     };
     for (const Move& move : moves_) {
       if (lost(move) && runs_anyway(move)) continue;

@@ -220,6 +220,9 @@ Launch RenderRollout(const RenderInput& input) {
     Ask({"max_tokens_per_gpu", "tokens of a microbatch on each GPU: as many as the plan counts with", words, words, ""},
         words, &launch);
   }
+  if (!input.config.Get(K::save_interval).is_none() && input.config.Get(K::save).is_none()) {
+    AskForWord("save", "where checkpoints go", "--save ", "FOLDER", "/checkpoints", &launch);
+  }
   for (const auto& [name, what, flag, example] :
        {std::tuple{"hf_checkpoint", "the model, as Hugging Face has it", "--hf-checkpoint", "/models/Qwen3-30B-A3B"},
         std::tuple{"prompt_data", "the prompts", "--prompt-data", "/data/prompts.jsonl"},
