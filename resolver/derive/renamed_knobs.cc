@@ -132,7 +132,7 @@ std::optional<RenamedKnob> Graphs(K knob, const Value& value, const Config& conf
 }
 
 // Until 0.16 a pattern is a letter a layer, of four kinds and as many as --num-layers (core_v0.16.0
-// megatron/core/ssm/mamba_hybrid_layer_allocation.py:85).
+// megatron/core/ssm/mamba_hybrid_layer_allocation.py:72).
 constexpr int kPatternOfStages = 17;
 std::optional<RenamedKnob> OldPattern(K knob, const Value& value, const Environment& env) {
   if (knob != K::hybrid_layer_pattern || env.core_release >= kPatternOfStages || !value.is_text()) return std::nullopt;

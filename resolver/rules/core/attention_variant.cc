@@ -179,7 +179,10 @@ const Rule kRules[] = {
      OLDER_TRANSFORMER_CONFIG("0.17.1", 1115, 1501),
      .core = {.since = 16, .until = 17},
      .reads = {K::experimental_attention_variant, K::context_parallel_size},
-     .when = [](F f) { return GatedDeltaNet(f) && f.num(K::context_parallel_size) > 1; },
+     .when =
+         [](F f) {
+           return GatedDeltaNet(f) && f.set(K::context_parallel_size) && f.num(K::context_parallel_size) != 1;
+         },
      .needs = "gated delta net has no context parallelism before core 0.18",
      .fixes = {{{K::context_parallel_size, 1}}}},
     {.id = "gdn.key-heads-tp-cp",

@@ -361,6 +361,20 @@ const Rule kRules[] = {
          },
      .needs = "the optimizer on the host is AdamW: its weight decay is decoupled",
      .fixes = {{{K::decoupled_weight_decay, true}}, {{K::optimizer_cpu_offload, false}}}},
+    {.id = "build.vpp-positive",
+     .area = "pipeline",
+     .at = {Phase::kBuild, 10180},
+     .source = "Megatron-LM:megatron/training/training.py:2389",
+     .reads = {K::virtual_pipeline_model_parallel_size, K::pipeline_model_parallel_size},
+     .when =
+         [](F f) {
+           return f.command_line() && f.num(K::pipeline_model_parallel_size) > 1 &&
+                  f.set(K::virtual_pipeline_model_parallel_size) && f.num(K::virtual_pipeline_model_parallel_size) < 1;
+         },
+     .needs = "a rank has at least one virtual stage, or its list of models is empty",
+     .fixes = {{{K::num_virtual_stages_per_pipeline_rank, kUnset},
+                {K::num_layers_per_virtual_pipeline_stage, kUnset},
+                {K::virtual_pipeline_model_parallel_size, kUnset}}}},
 };
 
 }  // namespace

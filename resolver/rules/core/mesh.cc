@@ -1,5 +1,9 @@
 // Process groups: what initialize_model_parallel demands of the sizes. Every target builds them.
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "resolver/base/integers.h"
 #include "resolver/rules/core/grid_util.h"
 #include "resolver/rules/rule.h"
@@ -21,6 +25,27 @@ std::optional<int64_t> Quotient(std::optional<int64_t> world, std::optional<int6
 std::optional<int64_t> DenseDp(F f) { return Quotient(WorldSize(f), DenseSize(f)); }
 std::optional<int64_t> ExpertDp(F f) { return Quotient(WorldSize(f), ExpertSize(f)); }
 bool PipelineBeforeData(F f) { return f.on(K::use_tp_pp_dp_mapping) && f.num(K::pipeline_model_parallel_size) > 1; }
+
+// No ranks can be arranged by it (parallel_state.py:408).
+bool NegativeLevel(F f) {
+  const Value::List& sizes = f.value(K::hierarchical_context_parallel_sizes).list();
+  return std::any_of(sizes.begin(), sizes.end(), [](const Value& size) { return size.integer() < 0; });
+}
+
+// UCC's transport, as the process groups set it up.
+void SetUccVariables(Editor& e) {
+  if (!e.facts().is(K::pipeline_model_parallel_comm_backend, "ucc")) return;
+  constexpr std::pair<absl::string_view, absl::string_view> kWhereUnset[] = {
+      {"TORCH_UCC_BLOCKING_WAIT", "none"}, {"UCC_EC_CUDA_STREAM_TASK_MODE", "driver"}, {"UCX_TLS", "ib,cuda_copy"}};
+  constexpr std::pair<absl::string_view, absl::string_view> kAlways[] = {{"NSYS_UCP_COMM_PARAMS", "1"},
+                                                                         {"UCX_RNDV_THRESH", "0"},
+                                                                         {"UCX_NET_DEVICES", "all"},
+                                                                         {"UCC_CL_BASIC_TLS", "^sharp,nccl"}};
+  for (const auto& [name, value] : kWhereUnset) {
+    if (!e.facts().var_set(name)) e.SetVar(name, value);
+  }
+  for (const auto& [name, value] : kAlways) e.SetVar(name, value);
+}
 
 // Made 1. What is 0 divides no number of GPUs, which other rules say.
 Patch NegativeSizes(F f) {
@@ -203,8 +228,9 @@ const Rule kRules[] = {
      .at = {Phase::kMesh, 1128},
      .source = "Megatron-LM:megatron/core/parallel_state.py:1128",
      .reads = {K::hierarchical_context_parallel_sizes, K::context_parallel_size},
-     .when = [](F f) { return f.on(K::hierarchical_context_parallel_sizes) && !HierarchyFits(f); },
-     .needs = "the product of hierarchical_context_parallel_sizes must be context_parallel_size",
+     .when =
+         [](F f) { return f.on(K::hierarchical_context_parallel_sizes) && (!HierarchyFits(f) || NegativeLevel(f)); },
+     .needs = "hierarchical_context_parallel_sizes are above 0, and their product is context_parallel_size",
      .fix = FittingHierarchy},
     {.id = "mesh.ucc-cdmc",
      .area = "env",
@@ -218,6 +244,14 @@ const Rule kRules[] = {
          },
      .needs = "UCC point-to-point needs CUDA_DEVICE_MAX_CONNECTIONS above 1",
      .fixes = {{{K::pipeline_model_parallel_comm_backend, "nccl"}}}},
+    {.id = "mesh.ucc-variables",
+     .area = "env",
+     .kind = Kind::kChange,
+     .at = {Phase::kMesh, 1222},
+     .source = "Megatron-LM:megatron/core/parallel_state.py:1222",
+     .reads = {K::pipeline_model_parallel_comm_backend},
+     .reads_env = {"TORCH_UCC_BLOCKING_WAIT", "UCC_EC_CUDA_STREAM_TASK_MODE", "UCX_TLS"},
+     .change = SetUccVariables},
     {.id = "mesh.dopt-instances-edp-divisible",
      .area = "optimizer",
      .at = {Phase::kMesh, 1447},

@@ -163,6 +163,15 @@ const Rule kRules[] = {
      .when = [](F f) { return f.on(K::multi_latent_attention) && f.on(K::rotary_interleaved); },
      .needs = "multi-latent attention works with plain rotary order only",
      .fixes = {{{K::rotary_interleaved, false}}}},
+    {.id = "mup.base-positive",
+     .area = "model",
+     TRANSFORMER_CONFIG(2534),
+     .core = {.since = 17},
+     .reads = {K::use_mup, K::mup_base_hidden_size},
+     .when =
+         [](F f) { return f.on(K::use_mup) && f.set(K::mup_base_hidden_size) && f.num(K::mup_base_hidden_size) <= 0; },
+     .needs = "mup_base_hidden_size is above 0",
+     .fixes = {{{K::mup_base_hidden_size, kUnset}}}},
     {.id = "init.method-defaults",
      .area = "model",
      .kind = Kind::kChange,
@@ -179,8 +188,12 @@ const Rule kRules[] = {
     {.id = "layers.positive",
      .area = "model",
      TRANSFORMER_CONFIG(2606),
-     .reads = {K::num_layers},
-     .when = [](F f) { return f.given(K::num_layers) && f.value(K::num_layers).is_int() && f.num(K::num_layers) <= 0; },
+     .reads = {K::num_layers, K::hybrid_layer_pattern},
+     .when =
+         [](F f) {
+           const bool said = f.given(K::num_layers) || f.set(K::hybrid_layer_pattern);
+           return said && f.value(K::num_layers).is_int() && f.num(K::num_layers) <= 0;
+         },
      .needs = "a model has at least one layer: the weights' deviation is divided by the root of their number"},
     {.id = "rope.no-rope-vs-flash-decode",
      .area = "model",

@@ -1,6 +1,7 @@
 // What the command line's reader refuses. The findings come from read/argparse; these records explain them,
 // and judge typed knobs by the choices that the flags have.
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -35,9 +36,13 @@ bool AreNumbers(absl::string_view text) {
                      [&](absl::string_view part) { return absl::SimpleAtoi(part, &number); });
 }
 
-bool IsJsonObject(absl::string_view text) {
+// What is asked of the object before its values are held against the arguments.
+bool IsLayersConfig(absl::string_view text) {
+  constexpr const char* kAsked[] = {"block_configs",       "hidden_act",          "hidden_size", "num_hidden_layers",
+                                    "num_attention_heads", "tie_word_embeddings", "rope_theta",  "rope_scaling"};
   rapidjson::Document document;
-  return !ReadJson(text, JsonNumbers::kAll, &document).has_value() && document.IsObject();
+  return !ReadJson(text, JsonNumbers::kAll, &document).has_value() && document.IsObject() &&
+         std::all_of(std::begin(kAsked), std::end(kAsked), [&](const char* key) { return document.HasMember(key); });
 }
 
 const Rule kRules[] = {
@@ -79,9 +84,10 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            const Value& json = f.value(K::heterogeneous_layers_config_encoded_json);
-           return json.is_text() && !IsJsonObject(json.text());
+           return json.is_text() && !IsLayersConfig(json.text());
          },
-     .needs = "heterogeneous_layers_config_encoded_json is a JSON object with block_configs",
+     .needs = "heterogeneous_layers_config_encoded_json is a JSON object with block_configs, hidden_act, hidden_size, "
+              "num_hidden_layers, num_attention_heads, tie_word_embeddings, rope_theta and rope_scaling",
      .fixes = {{{K::heterogeneous_layers_config_encoded_json, kUnset}}}},
     {.id = "mlm.yaml-unknown-key",
      .area = "cli",
