@@ -220,6 +220,7 @@ void ReadModules(const Config& config, Candidate* c) {
   c->fp32_logits = config.Get(K::logit_dtype).text() == "fp32";
   c->fp32_residual = on(K::fp32_residual_connection);
   c->hidden_dropout = config.Get(K::hidden_dropout).real() > 0;
+  c->attention_dropout = config.Get(K::attention_dropout).real() > 0;
   const absl::string_view attention = config.Get(K::attention_backend).text();
   if (attention == "flash") c->attention = AttentionBackend::kFlash;
   if (attention == "fused") c->attention = AttentionBackend::kFused;

@@ -151,6 +151,7 @@ struct Candidate {
   bool fp32_logits = false;
   bool fp32_residual = false;   // the residual stream, also between stages
   bool hidden_dropout = false;  // before each residual sum
+  bool attention_dropout = false;
   AttentionBackend attention = AttentionBackend::kAuto;
   bool sparse_kernels = false;  // dsa_kernel_backend: fused, where Megatron-Core's own operators form all scores
   IndexerLoss indexer_loss = IndexerLoss::kNone;

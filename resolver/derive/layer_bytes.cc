@@ -185,8 +185,9 @@ class Layer {
     piece->kept += out + 4 * heads * split_;  // and the log-sum-exp in FP32
     if (Offloads(kOffloadAttnProj)) piece->offloaded += out;
     if (c_.writes_scores()) {
-      // Scores, softmax and mask.
-      Keep(5 * heads * D(c_.seq_length) * split_, Drops(kDropCoreAttn), piece);
+      // The softmax, which the product with the values takes; dropout makes a copy of it and a mask.
+      const double scores = (c_.attention_dropout ? 2 * unit_ + 1 : unit_) * heads * D(c_.seq_length) * split_;
+      Keep(scores, Drops(kDropCoreAttn), piece);
     }
     // Their gradients, and the query's accumulated in FP32.
     piece->backward += (unit_ * (query + key + value + output) + 4 * query) * split_;

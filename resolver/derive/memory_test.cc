@@ -58,6 +58,19 @@ TEST(LayerBytes, SparseAttentionWithoutKernelsKeepsItsScores) {
   EXPECT_LT(BytesOfLayer(shape, c, kind).attention, 2 * scores);
 }
 
+// Without dropout the softmax's output is the one tensor of scores that its backward pass and the next product's take.
+TEST(LayerBytes, UnfusedAttentionKeepsItsSoftmaxAndWhatDropoutMakes) {
+  const ModelShape shape = ShapeOf("llama3-8b");
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 8);
+  const double scores = 32.0 * 4096 * 4096, fused = BytesOfLayer(shape, c, shape.kinds[0]).attention;
+  c.attention = AttentionBackend::kUnfused;
+  const double plain = BytesOfLayer(shape, c, shape.kinds[0]).attention;
+  EXPECT_DOUBLE_EQ((plain - fused) / scores, 2);
+  c.attention_dropout = true;
+  EXPECT_DOUBLE_EQ((BytesOfLayer(shape, c, shape.kinds[0]).attention - fused) / scores, 5);
+}
+
 // The worked figures of the static-memory formulas: bf16 weights, FP32 gradients and states, no vocabulary padding.
 TEST(StaticMemory, MatchesWorkedFigures) {
   const ModelShape qwen = ShapeOf("qwen3-30b-a3b");
