@@ -132,6 +132,12 @@ class Layer {
 
   static void Keep(double bytes, bool dropped, Piece* piece) { (dropped ? piece->dropped : piece->kept) += bytes; }
 
+  // Kept here, or on the host; what is computed again is on neither.
+  void KeepOrOffload(double bytes, bool dropped, unsigned offload, Piece* piece) const {
+    Keep(bytes, dropped, piece);
+    if (Offloads(offload) && !dropped) piece->offloaded += bytes;
+  }
+
   Piece Attention() const {
     Piece piece;
     switch (kind_.attention) {
@@ -173,22 +179,18 @@ class Layer {
 
   // The attention proper: queries, keys and values of these widths (per token over all heads) and its output.
   void Core(double query, double key, double value, double output, bool qkv_dropped, Piece* piece) const {
-    const double qkv = unit_ * (query + key + value) * split_;
-    Keep(qkv, qkv_dropped, piece);
-    if (Offloads(kOffloadCoreAttn) && !qkv_dropped) piece->offloaded += qkv;
+    KeepOrOffload(unit_ * (query + key + value) * split_, qkv_dropped, kOffloadCoreAttn, piece);
     const double heads = D(s_.heads);
     // The output is the projection's input too; in low precision that one keeps a quantized copy. An exchange of heads
     // for sequence (a2a) leaves one output on each side of it.
     const bool exchanged = c_.cp > 1 && (c_.cp_comm == CpComm::kAllToAll || c_.cp_comm == CpComm::kAllToAllP2p);
     const double out =
         unit_ * (exchanged ? 2 : 1) * output * split_ + InputBytes(kAdaptProj, output, split_, split_, 1, true);
-    piece->kept += out + 4 * heads * split_;  // and the log-sum-exp in FP32
-    if (Offloads(kOffloadAttnProj)) piece->offloaded += out;
-    if (c_.writes_scores()) {
-      // The softmax, which the product with the values takes; dropout makes a copy of it and a mask.
-      const double scores = (c_.attention_dropout ? 2 * unit_ + 1 : unit_) * heads * D(c_.seq_length) * split_;
-      Keep(scores, Drops(kDropCoreAttn), piece);
-    }
+    KeepOrOffload(out, false, kOffloadAttnProj, piece);
+    piece->kept += 4 * heads * split_;  // the log-sum-exp in FP32
+    // Where scores are a tensor: the softmax, which the product with the values takes; dropout adds a copy and a mask.
+    const double score = !c_.writes_scores() ? 0 : c_.attention_dropout ? 2 * unit_ + 1 : unit_;
+    KeepOrOffload(score * heads * D(c_.seq_length) * split_, Drops(kDropCoreAttn), kOffloadCoreAttn, piece);
     // Their gradients, and the query's accumulated in FP32.
     piece->backward += (unit_ * (query + key + value + output) + 4 * query) * split_;
     // Keys and values of the whole sequence, or of two neighbours.
@@ -225,8 +227,8 @@ class Layer {
     Keep(sparse.up, dropped, piece);
     Keep(sparse.core, Drops(kDropCoreAttn), piece);
     const double out = unit_ * value * split_ + InputBytes(kAdaptProj, value, split_, split_, 1, true);
-    piece->kept += sparse.kept + out;
-    if (Offloads(kOffloadAttnProj)) piece->offloaded += out;
+    piece->kept += sparse.kept;
+    KeepOrOffload(out, false, kOffloadAttnProj, piece);
     piece->backward += sparse.backward;
   }
 
@@ -338,13 +340,10 @@ class Layer {
     const double width = D(s_.expert_ffn) / c_.etp;
     // What recomputes the experts starts from their input as it arrived, before it is quantized.
     const double input = Drops(kDropOverlapExperts) ? unit_ * latent * rows : ExpertInputBytes(kAdaptFc1, latent, rows);
-    Keep(input + 12 * rows, all, &piece);  // with probabilities and maps
-    if (Offloads(Drops(kDropOverlapExperts) ? kOffloadDispatchedInput : kOffloadExpertFc1) && !all) {
-      piece.offloaded += input;
-    }
+    Keep(12 * rows, all, &piece);  // probabilities and maps
+    KeepOrOffload(input, all, Drops(kDropOverlapExperts) ? kOffloadDispatchedInput : kOffloadExpertFc1, &piece);
     const double first = FirstBytes() * (s_.gated ? 2 : 1) * width * rows;
-    Keep(first, computed, &piece);
-    if (Offloads(kOffloadMoeAct) && !computed) piece.offloaded += first;
+    KeepOrOffload(first, computed, kOffloadMoeAct, &piece);
     Keep(ExpertInputBytes(kAdaptFc2, width, rows), computed || Drops(kDropMoeAct), &piece);
     piece.backward += unit_ * ((s_.gated ? 3 : 2) * width + 2 * latent) * rows;
     if (c_.dispatcher == Dispatcher::kAllGather) Gathered(latent, all, &piece);

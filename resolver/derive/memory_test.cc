@@ -69,6 +69,12 @@ TEST(LayerBytes, UnfusedAttentionKeepsItsSoftmaxAndWhatDropoutMakes) {
   EXPECT_DOUBLE_EQ((plain - fused) / scores, 2);
   c.attention_dropout = true;
   EXPECT_DOUBLE_EQ((BytesOfLayer(shape, c, shape.kinds[0]).attention - fused) / scores, 5);
+  // Scores go to the host with what else the attention saves, unless they are computed again.
+  c.offload_modules = kOffloadCoreAttn;
+  EXPECT_GT(BytesOfLayer(shape, c, shape.kinds[0]).offloaded, 5 * scores);
+  c.recompute = RecomputeMode::kSelective;
+  c.recompute_modules = kDropCoreAttn;
+  EXPECT_LT(BytesOfLayer(shape, c, shape.kinds[0]).offloaded, scores);
 }
 
 // The worked figures of the static-memory formulas: bf16 weights, FP32 gradients and states, no vocabulary padding.
