@@ -176,9 +176,10 @@ struct Candidate {
   int64_t DataParallel() const;
   int64_t ExpertDataParallel() const;
   int64_t Microbatches() const;
-  // Attention's scores are a tensor: no kernel takes them tile by tile.
+  // Attention's scores are a tensor: no kernel takes them tile by tile. Without Transformer Engine's layers there is no
+  // other attention (Megatron-LM core/models/backends.py:131).
   bool writes_scores() const {
-    return attention == AttentionBackend::kUnfused || attention == AttentionBackend::kLocal;
+    return attention == AttentionBackend::kUnfused || attention == AttentionBackend::kLocal || !transformer_engine;
   }
   bool low_precision() const { return precision >= GemmPrecision::kFp8Delayed; }
 };

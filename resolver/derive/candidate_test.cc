@@ -217,6 +217,7 @@ TEST(CandidateOf, ReadsWhatALayersModulesAre) {
   EXPECT_TRUE(set.fp32_residual && set.hidden_dropout && set.grouped_gemm && set.writes_scores());
   const Candidate unset = read(With({{Knob::hidden_dropout, Value(0.0)}, {Knob::moe_grouped_gemm, Value(false)}}));
   EXPECT_FALSE(unset.fp32_residual || unset.hidden_dropout || unset.grouped_gemm || unset.writes_scores());
+  EXPECT_TRUE(read(With({{Knob::transformer_impl, Value("local")}})).writes_scores()) << "it has no other attention";
   // Bridge's recipes have the grouped product, whatever the class's default.
   env.target = Target::kMegatronBridge;
   EXPECT_TRUE(read(With({})).grouped_gemm);
