@@ -125,11 +125,10 @@ double MemoryModel::LossBytes() const {
   const double hidden = StreamBytes(c_) * D(s_.hidden) * tokens;
   const double heads = 1 + D(s_.mtp_depths);  // wherever the layers of multi-token prediction stand
   // The output layer's backward: gradient of its input, with sequence parallelism its gathered input, and a weight
-  // gradient of its own that autograd takes when the GEMM has already added it.
-  // Frozen, it has neither of the last two.
-  const double output = c_.adapters.any() ? hidden
-                                          : hidden + (c_.sequence_parallel ? hidden : 0) +
-                                                StreamBytes(c_) * vocab_ * D(s_.hidden) / c_.tp;
+  // gradient of its own, unless that is scratch. Frozen, it has neither of the last two.
+  const double weight = head_scratch_ > 0 ? 0 : vocab_ * D(s_.hidden) / c_.tp;
+  const double output =
+      c_.adapters.any() ? hidden : hidden + (c_.sequence_parallel ? hidden : 0) + StreamBytes(c_) * weight;
   switch (c_.loss) {
     case LossKind::kUnfused:
     case LossKind::kNativeFused:

@@ -318,6 +318,22 @@ TEST(MemoryModel, FirstStageKeepsMostMicrobatches) {
   EXPECT_GE(model.Fullest(&rank).Total(), model.Stage(3).Total());
 }
 
+// Transformer Engine keeps the dummy gradient of the output layer's weight, so that it is there when the loss is not.
+TEST(MemoryModel, TheOutputLayersDummyGradientStays) {
+  const ModelShape shape = ShapeOf("llama3-8b");
+  const StageLayout stages = Even(shape, 4);
+  Candidate c = Plan(stages, 32);
+  const double weight = 2.0 * 128256 * 4096;
+  const StageBytes first = MemoryModel(shape, c, {}).Stage(0), last = MemoryModel(shape, c, {}).Stage(3);
+  EXPECT_DOUBLE_EQ(last[MemoryPart::kWeightScratch] - first[MemoryPart::kWeightScratch], weight);
+  c.loss = LossKind::kTeFused;
+  const double beside = MemoryModel(shape, c, {}).Stage(3)[MemoryPart::kLoss];
+  c.grad_accumulation_fusion = false;  // then it is a gradient of its own
+  const StageBytes without = MemoryModel(shape, c, {}).Stage(3);
+  EXPECT_EQ(without[MemoryPart::kWeightScratch], 0);
+  EXPECT_DOUBLE_EQ(without[MemoryPart::kLoss] - beside, weight);
+}
+
 TEST(MemoryModel, MomentsIn16BitsAreWidenedDuringTheStep) {
   const ModelShape shape = ShapeOf("qwen3-30b-a3b");
   const StageLayout stages = Even(shape, 1);

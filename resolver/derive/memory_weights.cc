@@ -143,6 +143,8 @@ void MemoryModel::AddScratch() {
   };
   const auto add = [this](unsigned kinds, double weights) { scratch_[scratch_count_++] = {kinds, weights}; };
   const double h = D(s_.hidden), fc1 = s_.gated ? 2 : 1;
+  // Of the output layer, too, unless the loss has it inside (Megatron-LM core/tensor_parallel/layers.py:754).
+  if (c_.loss != LossKind::kLinearFused) head_scratch_ = vocab_ * h / c_.tp;
   if (const unsigned kinds = attention(AttentionKind::kGrouped, AttentionKind::kFactorised); kinds != 0) {
     add(kinds, h * D((2 * s_.heads + 2 * s_.groups) * s_.head_dim) / c_.tp);
   }
@@ -169,14 +171,15 @@ void MemoryModel::AddScratch() {
 
 double MemoryModel::WeightScratch(int rank) const {
   unsigned present = 0;
+  double weights = 0;
   for (int j = 0; j < c_.vpp; ++j) {
     const ChunkContents& chunk = c_.stages->chunk(rank, j);
+    if (chunk.loss) weights += head_scratch_;
     for (int k = 0; k < s_.kind_count; ++k) {
       const auto at = static_cast<size_t>(k);
       if (chunk.layers[at] > 0 || (chunk.mtp_depths > 0 && s_.mtp_layers[at] > 0)) present |= 1u << k;
     }
   }
-  double weights = 0;
   for (size_t i = 0; i < scratch_count_; ++i) {
     if ((scratch_[i].kinds & present) != 0) weights += scratch_[i].weights;
   }
