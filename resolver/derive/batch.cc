@@ -61,6 +61,15 @@ std::optional<int64_t> FirstScheduledBatch(absl::string_view schedule, int64_t s
   return steps.has_value() ? std::optional(steps->front().batch) : std::nullopt;
 }
 
+std::optional<int64_t> StepBatch(const Config& config, PartOfRun part) {
+  const Value& batch = config.Get(Knob::global_batch_size);
+  const Value& schedule = config.Get(Knob::step_batch_size_schedule);
+  if (!schedule.is_text()) return batch.is_none() ? std::nullopt : std::optional(batch.integer());
+  const auto steps = ReadBatchSchedule(schedule.text(), config.Get(Knob::seq_length).integer());
+  if (!steps.has_value()) return std::nullopt;
+  return part == PartOfRun::kStart ? steps->front().batch : steps->back().batch;
+}
+
 std::optional<int64_t> StepMicrobatches(const Config& config, const Environment& env) {
   using K = Knob;
   const Value& micro = config.Get(K::micro_batch_size);
@@ -70,14 +79,10 @@ std::optional<int64_t> StepMicrobatches(const Config& config, const Environment&
       env.core_release >= 19 ? std::max<int64_t>(config.Get(K::gtp_weight_remat_size).integer(), 1) : 1;
   const std::optional<int64_t> replicas = Product({*env.data_parallel_size, shards});
   if (!replicas.has_value()) return std::nullopt;
-  std::optional<int64_t> batch;
-  if (!config.Get(K::global_batch_size).is_none()) batch = config.Get(K::global_batch_size).integer();
+  std::optional<int64_t> batch = StepBatch(config, PartOfRun::kStart);
   const Value::List& ramp = config.Get(K::rampup_batch_size).list();
-  if (config.Get(K::step_batch_size_schedule).is_text()) {
-    batch = FirstScheduledBatch(config.Get(K::step_batch_size_schedule).text(), config.Get(K::seq_length).integer());
-  } else if (env.core_release < 18 && ramp.size() == 3) {
-    batch = ramp[0].integer();
-  }
+  const bool ramps = env.core_release < 18 && ramp.size() == 3;
+  if (ramps && !config.Get(K::step_batch_size_schedule).is_text()) batch = ramp[0].integer();
   return batch.has_value() ? NumMicrobatches(*batch, micro.integer(), *replicas) : std::nullopt;
 }
 

@@ -25,6 +25,11 @@ std::optional<std::vector<ScheduledBatch>> ReadBatchSchedule(absl::string_view s
 // The batch size that it starts with.
 std::optional<int64_t> FirstScheduledBatch(absl::string_view schedule, int64_t seq_length = 0);
 
+// Samples of a step: those of the schedule, which takes the place of global_batch_size, at its start, or at its end,
+// which is most of a run. Nothing: neither is given, or the schedule does not read.
+enum class PartOfRun : uint8_t { kStart, kMost };
+std::optional<int64_t> StepBatch(const Config& config, PartOfRun part);
+
 // Microbatches of the first step of a configuration whose batch sizes and data parallel size are known.
 std::optional<int64_t> StepMicrobatches(const Config& config, const Environment& env);
 

@@ -30,6 +30,19 @@ TEST(FirstScheduledBatch, CountsTokensInWholeSequences) {
   EXPECT_EQ(FirstScheduledBatch("0:8 4095:16", 4096), std::nullopt);
 }
 
+TEST(StepBatch, IsTheSchedulesWhereThereIsOne) {
+  Config config;
+  EXPECT_EQ(StepBatch(config, PartOfRun::kMost), std::nullopt);
+  config.Set(Knob::global_batch_size, 64, Origin::kUpstream);
+  EXPECT_EQ(StepBatch(config, PartOfRun::kStart), 64);
+  EXPECT_EQ(StepBatch(config, PartOfRun::kMost), 64);
+  config.Set(Knob::step_batch_size_schedule, "0:384 200B:768 400B:1152", Origin::kCaller);
+  EXPECT_EQ(StepBatch(config, PartOfRun::kStart), 384);
+  EXPECT_EQ(StepBatch(config, PartOfRun::kMost), 1152);
+  config.Set(Knob::step_batch_size_schedule, "200B:768", Origin::kCaller);
+  EXPECT_EQ(StepBatch(config, PartOfRun::kMost), std::nullopt) << "upstream refuses it";
+}
+
 TEST(StepMicrobatches, UsesTheRampOnlyBefore18) {
   Config config;
   Environment env;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "resolver/derive/activation.h"
+#include "resolver/derive/batch.h"
 #include "resolver/derive/module_names.h"
 #include "resolver/derive/placement.h"
 #include "resolver/plan/stack.h"
@@ -276,7 +277,7 @@ Candidate ReadCandidate(const Config& config, const Environment& env, const Mode
   const Value& group = config.Get(K::microbatch_group_size_per_vp_stage);
   if (group.is_int()) c.microbatch_group = static_cast<int32_t>(std::clamp<int64_t>(group.integer(), 0, 1 << 20));
   c.micro_batch_size = size(K::micro_batch_size);
-  c.global_batch_size = std::clamp<int64_t>(config.Get(K::global_batch_size).integer(), 0, kMostTokens);
+  c.global_batch_size = std::clamp<int64_t>(StepBatch(config, PartOfRun::kMost).value_or(0), 0, kMostTokens);
   c.seq_length = std::clamp<int64_t>(config.Get(K::seq_length).integer(), 0, kMostTokens);
   c.sequence_parallel = config.Get(K::sequence_parallel).truthy() && c.tp > 1;
   c.precision = PrecisionOf(config);

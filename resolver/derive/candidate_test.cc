@@ -202,6 +202,14 @@ TEST(CandidateOf, ReadsSizesGroupsAndModules) {
   EXPECT_EQ(c.graph_modules, kGraphAttn | kGraphMoeRouter);
 }
 
+TEST(CandidateOf, HasTheBatchOfMostOfASchedule) {
+  const ModelShape shape = ShapeOf("llama3-8b");
+  const Config config = With({{Knob::global_batch_size, Value(32)},
+                              {Knob::step_batch_size_schedule, Value("0:384 200B:768 400B:1152")}});
+  const StageLayout stages = StagesOf(shape, config);
+  EXPECT_EQ(CandidateOf(config, {}, shape, stages).global_batch_size, 1152);
+}
+
 // ms-swift examples/megatron/muon: 65 GiB where Adam takes 78.
 TEST(CandidateOf, ReadsWhatALayersModulesAre) {
   const ModelShape shape = ShapeOf("qwen3-30b-a3b");

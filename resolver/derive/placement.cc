@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "resolver/derive/batch.h"
+
 namespace flightplan {
 namespace {
 
@@ -34,8 +36,8 @@ Placement PlaceLayout(const Config& config, const Environment& env) {
     placement.expert_data_parallel_size = Even(world, Product(Product(etp, ep), pp));
   }
   if (placement.data_parallel_size > 0) {
-    placement.microbatch_count = Even(std::max<int64_t>(0, config.Get(Knob::global_batch_size).integer()),
-                                      Product(placement.data_parallel_size, mbs));
+    const int64_t batch = std::max<int64_t>(0, StepBatch(config, PartOfRun::kMost).value_or(0));
+    placement.microbatch_count = Even(batch, Product(placement.data_parallel_size, mbs));
   }
   // The ranks of an expert group are consecutive: ETP * EP of them.
   const int64_t span = Product(etp, ep);

@@ -34,6 +34,12 @@ TEST(Placement, GivesTheGroupSizesOfDeepSeekV3OnH100) {
   EXPECT_TRUE(placement.ep_crosses_node);
 }
 
+TEST(Placement, CountsTheMicrobatchesOfMostOfASchedule) {
+  Config config = Layout(8, 1, 1, 1, 128);
+  config.Set(Knob::step_batch_size_schedule, Value("0:384 200B:1152"), Origin::kCaller);
+  EXPECT_EQ(PlaceLayout(config, Cluster(256, 8)).microbatch_count, 1152 / 32);
+}
+
 TEST(Placement, KeepsAnExpertGroupInsideOneRack) {
   EXPECT_EQ(PlaceLayout(Layout(1, 4, 1, 64, 2048), Cluster(256, 72)).ep_domain_count, 1);
 }

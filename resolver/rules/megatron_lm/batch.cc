@@ -317,6 +317,16 @@ const Rule kRules[] = {
            }
            return patches;
          }},
+    {.id = "build.schedule-forecast",
+     .area = "batch",
+     .kind = Kind::kInfo,
+     .at = {Phase::kBuild, 13582},
+     .source = "Megatron-LM:megatron/core/num_microbatches_calculator.py:581",
+     .core = {18, kMain},
+     .reads = {K::step_batch_size_schedule, K::seq_length},
+     .when = [](F f) { return f.set(K::step_batch_size_schedule) && FirstBatch(f).has_value(); },
+     .needs = "the layout and the forecast have the batch size that a schedule ends with, as most of its run has",
+     .detail = [](F f) { return absl::StrCat(StepBatch(f.config(), PartOfRun::kMost).value_or(0), " samples"); }},
     {.id = "mlm.num-microbatches-divisible",
      .area = "batch",
      .at = {Phase::kCliValidate, 200381},
