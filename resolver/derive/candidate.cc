@@ -90,8 +90,10 @@ void ReadOptimizer(const Config& config, const Environment& env, Candidate* c) {
   const bool muon = optimizer == "muon" || optimizer == "dist_muon";
   if (muon || optimizer == "sgd" || optimizer == "lion") c->moment2_bytes = 0;
   if (optimizer == "sgd" && config.Get(K::sgd_momentum).real() <= 0) c->moment1_bytes = 0;
-  // Its layers are divided over the data-parallel ranks whole (core/optimizer/layer_wise_optimizer.py).
-  c->distributed_optimizer = c->distributed_optimizer || optimizer == "dist_muon";
+  // Layers are divided over the data-parallel ranks whole (core/optimizer/layer_wise_optimizer.py): by dist_muon, and
+  // where the command line makes it of the distributed optimizer.
+  c->distributed_optimizer = c->distributed_optimizer || optimizer == "dist_muon" ||
+                             on(K::use_layer_wise_distributed_optimizer);
   if (c->precision == GemmPrecision::kFp32) c->main_param_bytes = 0;  // the weights are the main parameters
   if (on(K::optimizer_cpu_offload)) {
     c->optimizer_offload = static_cast<float>(std::clamp(config.Get(K::optimizer_offload_fraction).real(), 0.0, 1.0));

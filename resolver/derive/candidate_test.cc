@@ -247,6 +247,18 @@ TEST(CandidateOf, OptimizersHaveTheirOwnMoments) {
   EXPECT_EQ(moments("lion", 0.9), 4);
 }
 
+// The command line turns use_distributed_optimizer into it for muon and its kin.
+TEST(CandidateOf, LayerWiseOptimizersDivideTheirState) {
+  const ModelShape shape = ShapeOf("qwen3-8b");
+  const auto divided = [&](const std::vector<std::pair<Knob, Value>>& knobs) {
+    const Config config = With(knobs);
+    return CandidateOf(config, Environment(), shape, StagesOf(shape, config)).distributed_optimizer;
+  };
+  EXPECT_FALSE(divided({{Knob::optimizer, Value("muon")}}));
+  EXPECT_TRUE(divided({{Knob::optimizer, Value("dist_muon")}}));
+  EXPECT_TRUE(divided({{Knob::optimizer, Value("muon")}, {Knob::use_layer_wise_distributed_optimizer, Value(true)}}));
+}
+
 TEST(CandidateOf, GradientsOfFp16AreAccumulatedAsTheyAre) {
   const ModelShape shape = ShapeOf("qwen3-8b");
   const auto bytes = [&](Knob precision, std::optional<Knob> more) {
