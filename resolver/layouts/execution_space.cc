@@ -261,7 +261,7 @@ std::vector<float> OptimizerOffloadsOf(const Asked& q, bool dear) {
     return share_is_open ? std::vector<float>{0.25F, 0.5F, 0.75F, 1.0F} : std::vector<float>{q.base.optimizer_offload};
   }
   std::vector<float> offloads = {0};
-  if (q.f.fsdp || !q.Has(K::optimizer_cpu_offload)) return offloads;
+  if (q.f.fsdp || !q.Has(K::optimizer_cpu_offload)) return offloads;  // field.fsdp-optimizer-offload
   // It goes with the precision-aware optimizer, which needs that one up to 0.19.
   if (!q.config.Get(K::use_distributed_optimizer).truthy() && q.intent.env.core_release <= 19) return offloads;
   const std::optional<Value> share = PinOf(q.intent, K::optimizer_offload_fraction);

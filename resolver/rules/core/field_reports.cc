@@ -367,6 +367,23 @@ const Rule kRules[] = {
          "the user buffers of TP overlap and the dispatcher's kernels compete for SMs, and each wants its own number "
          "of device connections: one of the two",
      .fixes = {{{K::tp_comm_overlap, false}}}},
+    {.id = "field.fsdp-optimizer-offload",
+     .area = "field-report",
+     .at = {Phase::kHardware, 230},
+     .source = "NVIDIA/Megatron-LM#1986; Megatron-LM@d98e8a64dd "
+               "megatron/core/optimizer/cpu_offloading/hybrid_optimizer.py:274; #4623 is to mend it",
+     .core = {.since = 14},
+     .reads = {K::optimizer_cpu_offload, K::optimizer_offload_fraction, K::use_megatron_fsdp, K::use_torch_fsdp2,
+               K::megatron_fsdp_version},
+     .when =
+         [](F f) {
+           const bool sharded =
+               f.on(K::use_torch_fsdp2) || (f.on(K::use_megatron_fsdp) && f.num(K::megatron_fsdp_version) != 2);
+           return sharded && f.on(K::optimizer_cpu_offload) && f.real(K::optimizer_offload_fraction) > 0;
+         },
+     .needs = "optimizer_cpu_offload pins a copy of each parameter, which PyTorch cannot do with a shard of FSDP's "
+              "(DTensor): the launch stops where it makes its optimizer",
+     .fixes = {{{K::optimizer_cpu_offload, false}}}},
 };
 
 }  // namespace
