@@ -87,7 +87,7 @@ void CheckProgram(const ShellLaunch& launch, const Environment& env, Reading* re
     KeepFinding(MakeParseFinding(launch.at, id, severity, std::string(file), std::move(needs), source),
                 &reading->parsed.findings);
   };
-  const MegatronProgram& program = MegatronProgramFor(/*hybrid=*/true, env.core_release);
+  const MegatronProgram& program = MegatronProgramFor(/*pattern=*/true, env.core_release);
   const bool pattern = Says(knowledge, {Knob::hybrid_layer_pattern, Knob::hybrid_override_pattern});
   if (file == "pretrain_gpt.py" && pattern) {
     say("mlm.gpt-script-pattern", Severity::kWarning,

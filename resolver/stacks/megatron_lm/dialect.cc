@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
@@ -181,16 +182,11 @@ namespace {
 
 // By the program that builds the model.
 Launch WriteProgram(absl::string_view launcher, const RenderInput& input) {
-  const auto on = [&](K knob) { return input.config.Get(knob).truthy(); };
-  const bool hybrid = on(K::hybrid_layer_pattern) || on(K::hybrid_override_pattern) || on(K::is_hybrid_model);
-  const MegatronProgram& program = MegatronProgramFor(hybrid, input.env.core_release);
-  const std::string command = absl::StrCat(launcher, " ", program.script);
-  if (program.layers_module.empty() || !input.config.Get(K::spec).is_none() || !IsWhole(input.config)) {
-    return WriteMegatronFlags(input, command);
-  }
-  Config told = input.config;
-  told.Set(K::spec, Value(Value::List{Value(program.layers_module), Value(program.layers_name)}), Origin::kDecided);
-  return WriteMegatronFlags({told, input.env, input.vars, input.like, input.benchmark, input.hf_model}, command);
+  const MegatronProgram& program = MegatronProgramFor(HasLayerPattern(input.config), input.env.core_release);
+  const std::optional<Config> told = ToldLayers(input.config, program);
+  const Config& config = told.has_value() ? *told : input.config;
+  return WriteMegatronFlags({config, input.env, input.vars, input.like, input.benchmark, input.hf_model},
+                            absl::StrCat(launcher, " ", program.script));
 }
 
 }  // namespace

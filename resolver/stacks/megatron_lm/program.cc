@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "resolver/plan/environment.h"
+#include "resolver/render/launch.h"
 
 namespace flightplan {
 namespace {
@@ -20,11 +21,23 @@ constexpr struct {
 
 }  // namespace
 
-const MegatronProgram& MegatronProgramFor(bool hybrid, int core_release) {
-  if (!hybrid) return kOfOneKind;
+bool HasLayerPattern(const Config& config) {
+  return config.Get(Knob::hybrid_layer_pattern).truthy() || config.Get(Knob::hybrid_override_pattern).truthy() ||
+         config.Get(Knob::is_hybrid_model).truthy();
+}
+
+const MegatronProgram& MegatronProgramFor(bool pattern, int core_release) {
+  if (!pattern) return kOfOneKind;
   const auto* row = std::begin(kOfAPattern);
   while (row->until < core_release) ++row;
   return row->program;
+}
+
+std::optional<Config> ToldLayers(const Config& config, const MegatronProgram& program) {
+  if (program.layers_module.empty() || !config.Get(Knob::spec).is_none() || !IsWhole(config)) return std::nullopt;
+  Config told = config;
+  told.Set(Knob::spec, Value(Value::List{Value(program.layers_module), Value(program.layers_name)}), Origin::kDecided);
+  return told;
 }
 
 }  // namespace flightplan

@@ -1,7 +1,10 @@
 // Megatron-LM's programs, of which each builds one class of models.
 #pragma once
 
+#include <optional>
+
 #include "absl/strings/string_view.h"
+#include "resolver/plan/config.h"
 
 namespace flightplan {
 
@@ -11,7 +14,10 @@ struct MegatronProgram {
   absl::string_view layers_module = {}, layers_name = {};
 };
 
-// `hybrid`: the model's layers are those of a pattern.
-const MegatronProgram& MegatronProgramFor(bool hybrid, int core_release);
+// The model's layers are those of a pattern.
+bool HasLayerPattern(const Config& config);
+const MegatronProgram& MegatronProgramFor(bool pattern, int core_release);
+// The configuration of a whole launch with what the program has to be told; nothing: it has no need.
+std::optional<Config> ToldLayers(const Config& config, const MegatronProgram& program);
 
 }  // namespace flightplan

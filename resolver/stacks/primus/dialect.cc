@@ -16,6 +16,7 @@
 #include "resolver/read/argparse.h"
 #include "resolver/read/hydra_value.h"
 #include "resolver/stacks/layered_settings.h"
+#include "resolver/stacks/megatron_lm/program.h"
 #include "resolver/stacks/required_inputs.h"
 #include "resolver/stacks/written_knobs.h"
 
@@ -254,15 +255,19 @@ Launch RenderPrimus(const RenderInput& input) {
     words.Line("--config");
     words.Word("examples/megatron/exp_pretrain.yaml");
   }
+  const bool pattern = HasLayerPattern(input.config);
+  const std::optional<Config> told = ToldLayers(input.config, MegatronProgramFor(pattern, input.env.core_release));
+  const Config& config = told.has_value() ? *told : input.config;
+  if (whole && pattern) words.Line("model_type=mamba");  // megatron_pretrain_trainer.py:165
   for (int i = 0; i < kKnobCount; ++i) {
     const Knob knob = static_cast<Knob>(i);
-    if (!Config::Given(input.config.origin(knob)) || knob == K::launch_num_gpus) continue;
-    const Value& value = input.config.Get(knob);
+    if (!Config::Given(config.origin(knob)) || knob == K::launch_num_gpus) continue;
+    const Value& value = config.Get(knob);
     const auto name = PrimusKeys().names.find(knob);
     if (name != PrimusKeys().names.end()) {
       launch.words.push_back(words.At(knob));
       words.Line(absl::StrCat(name->second, "=", value.is_none() ? "None" : WriteHydraValue(value)));
-    } else if (Config::Given(input.config.origin(knob)) && !value.is_none()) {
+    } else if (Config::Given(config.origin(knob)) && !value.is_none()) {
       launch.unspelled.push_back(knob);
     }
   }

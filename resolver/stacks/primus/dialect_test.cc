@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "resolver/catalog/defaults.h"
 #include "resolver/plan/stack.h"
 #include "resolver/stacks/parse_result_test_util.h"
 
@@ -119,6 +121,21 @@ TEST(ParsePrimus, ReadsALaunchWithKeysToChange) {
   EXPECT_EQ(Final(read, K::num_layers), Value(12));
   EXPECT_EQ(Final(read, K::micro_batch_size), Value(1));
   EXPECT_EQ(Final(read, K::seq_length), Value(4096));
+}
+
+// The preset of the experiment says which program builds the model, gpt where it does not.
+TEST(RenderPrimus, SaysThatLayersAreThoseOfAPattern) {
+  const auto words = [](K pattern) {
+    Config config = DefaultsFor(Target::kMegatronLm, 17, kMain, false);
+    config.Set(pattern, "M*", Origin::kModel);
+    config.Set(K::hidden_size, 64, Origin::kModel);
+    const Launch launch = RenderPrimus({config, Env(), {}});
+    return std::set<std::string>(launch.argv.begin(), launch.argv.end());
+  };
+  const std::set<std::string> hybrid = words(K::hybrid_layer_pattern), gpt = words(K::num_layers);
+  EXPECT_EQ(hybrid.count("model_type=mamba"), 1U);
+  EXPECT_EQ(hybrid.count("spec=[megatron.core.models.mamba.mamba_layer_specs,mamba_stack_spec]"), 1U);
+  EXPECT_EQ(gpt.count("model_type=mamba"), 0U);
 }
 
 // Of an experiment of another backend nothing is Megatron's.
