@@ -211,7 +211,9 @@ TEST(ConvertWords, AHybridPatternHasTheNameOfItsRelease) {
     *request.mutable_source() =
         FileOf("megatron-lm", "pretrain.sh",
                absl::StrCat("torchrun --nproc-per-node 8 pretrain_hybrid.py ", kModel,
-                            " --num-experts 8 --mock-data --tokenizer-type NullTokenizer --spec a b ", words, "\n"));
+                            " --num-experts 8 --mock-data --tokenizer-type NullTokenizer "
+                            "--spec megatron.core.models.hybrid.hybrid_layer_specs hybrid_stack_spec ",
+                            words, "\n"));
     request.mutable_source()->mutable_target()->set_version(from);
     request.mutable_target()->set_framework("megatron-lm");
     request.mutable_target()->set_version(version);
@@ -224,6 +226,7 @@ TEST(ConvertWords, AHybridPatternHasTheNameOfItsRelease) {
   EXPECT_TRUE(absl::StrContains(text, "pretrain_mamba.py") && absl::StrContains(text, "--is-hybrid-model")) << text;
   EXPECT_TRUE(absl::StrContains(text, "--hybrid-override-pattern 'MEM*-E'")) << text;
   EXPECT_TRUE(absl::StrContains(text, "--num-layers 6")) << text;
+  EXPECT_TRUE(absl::StrContains(text, "--spec megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec")) << text;
   EXPECT_EQ(Dropped(older).count("--hybrid-layer-pattern"), 0U);
   const v1::ConvertConfigResponse newer = to("0.16", "main", "--hybrid-override-pattern MEM*-E");
   EXPECT_TRUE(absl::StrContains(newer.launch().text(), "--hybrid-layer-pattern 'MEM*-E'")) << newer.launch().text();

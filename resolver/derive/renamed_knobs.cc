@@ -133,7 +133,7 @@ std::optional<RenamedKnob> Graphs(K knob, const Value& value, const Config& conf
 
 // Until 0.16 a pattern is a letter a layer, of four kinds and as many as --num-layers (core_v0.16.0
 // megatron/core/ssm/mamba_hybrid_layer_allocation.py:72).
-constexpr int kPatternOfStages = 17;
+constexpr int kPatternOfStages = 17, kHybridModule = 18;
 std::optional<RenamedKnob> OldPattern(K knob, const Value& value, const Environment& env) {
   if (knob != K::hybrid_layer_pattern || env.core_release >= kPatternOfStages || !value.is_text()) return std::nullopt;
   RenamedKnob old{K::hybrid_override_pattern, value, "renamed in Megatron-Core 0.17"};
@@ -176,6 +176,12 @@ std::optional<RenamedValue> ValueNameFor(Knob knob, const Value& value, const En
     if (value.text() == (second ? row.first : row.second)) {
       return RenamedValue{Value(second ? row.second : row.first), row.why};
     }
+  }
+  if (knob == K::spec && env.core_release < kHybridModule && !value.list().empty() &&
+      value.list()[0] == Value("megatron.core.models.hybrid.hybrid_layer_specs")) {
+    return RenamedValue{
+        Value(Value::List{Value("megatron.core.models.mamba.mamba_layer_specs"), Value("mamba_stack_spec")}),
+        "mamba_layer_specs until Megatron-Core 0.17"};
   }
   // Bridge's recipes set manual_gc_eval to 100, and a field of a Python class takes it.
   if (Row(knob).type == ValueType::kBool && value.is_int() && !StackOf(env).container) {
