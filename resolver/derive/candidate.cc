@@ -92,8 +92,8 @@ void ReadOptimizer(const Config& config, const Environment& env, Candidate* c) {
   if (optimizer == "sgd" && config.Get(K::sgd_momentum).real() <= 0) c->moment1_bytes = 0;
   // Layers are divided over the data-parallel ranks whole (core/optimizer/layer_wise_optimizer.py): by dist_muon, and
   // where the command line makes it of the distributed optimizer.
-  c->distributed_optimizer = c->distributed_optimizer || optimizer == "dist_muon" ||
-                             on(K::use_layer_wise_distributed_optimizer);
+  c->distributed_optimizer =
+      c->distributed_optimizer || optimizer == "dist_muon" || on(K::use_layer_wise_distributed_optimizer);
   if (c->precision == GemmPrecision::kFp32) c->main_param_bytes = 0;  // the weights are the main parameters
   if (on(K::optimizer_cpu_offload)) {
     c->optimizer_offload = static_cast<float>(std::clamp(config.Get(K::optimizer_offload_fraction).real(), 0.0, 1.0));
@@ -245,6 +245,7 @@ void ReadModules(const Config& config, Candidate* c) {
   c->rope_fusion = on(K::apply_rope_fusion);
   c->masked_softmax_fusion = on(K::masked_softmax_fusion);
   c->manual_gc = on(K::manual_gc);
+  c->deterministic = on(K::deterministic_mode);
   c->activation_fp8_store = on(K::activation_func_fp8_input_store);
   c->transformer_engine = config.Get(K::transformer_impl).text() != "local";
   c->fused_grouped_mlp = on(K::use_transformer_engine_op_fuser);

@@ -204,8 +204,8 @@ TEST(CandidateOf, ReadsSizesGroupsAndModules) {
 
 TEST(CandidateOf, HasTheBatchOfMostOfASchedule) {
   const ModelShape shape = ShapeOf("llama3-8b");
-  const Config config = With({{Knob::global_batch_size, Value(32)},
-                              {Knob::step_batch_size_schedule, Value("0:384 200B:768 400B:1152")}});
+  const Config config =
+      With({{Knob::global_batch_size, Value(32)}, {Knob::step_batch_size_schedule, Value("0:384 200B:768 400B:1152")}});
   const StageLayout stages = StagesOf(shape, config);
   EXPECT_EQ(CandidateOf(config, {}, shape, stages).global_batch_size, 1152);
 }

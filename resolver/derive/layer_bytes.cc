@@ -236,6 +236,11 @@ class Layer {
   void Linear(double key, double value, Piece* piece) const {
     Norm(1, !c_.transformer_engine, kOffloadAttnNorm, kAdaptInProj, piece);
     constexpr double kChunk = 64;
+    if (c_.deterministic) {
+      // FP32 operands of each operator, and of each row of a chunk's inverse a copy (estimate/layer_terms.cc, AddScan).
+      const double head = D(s_.linear_key_dim);
+      piece->kept += kFp32Bytes * (kChunk * kChunk / 3 + 22 * head) * value / head * split_;
+    }
     piece->kept += (2 * unit_ * (2 * key + 2 * value) + 4 * value * D(s_.linear_key_dim) / kChunk) * split_;
     Keep(2 * unit_ * value * split_, Drops(kDropLinearAttention), piece);
     piece->backward += 2 * unit_ * (2 * key + 2 * value) * split_;
@@ -359,39 +364,6 @@ class Layer {
 };
 
 }  // namespace
-
-double StreamBytes(const Candidate& c) { return c.precision == GemmPrecision::kFp32 ? 4 : 2; }
-
-double ResidualBytes(const Candidate& c) { return c.fp32_residual ? kFp32Bytes : StreamBytes(c); }
-
-double GemmInputBytes(const Candidate& c) {
-  switch (c.precision) {
-    case GemmPrecision::kBf16:
-    case GemmPrecision::kFp16:
-      return 2;
-    case GemmPrecision::kFp32:
-      return 4;
-    case GemmPrecision::kFp8Delayed:
-    case GemmPrecision::kFp8Tensorwise:
-      return 1;
-    case GemmPrecision::kFp8Blockwise:
-      return 1 + 4.0 / 128;  // an FP32 scale for 128 values
-    case GemmPrecision::kMxfp8:
-      return 1 + 1.0 / 32;  // a scale of one byte for 32 values
-    case GemmPrecision::kNvfp4:
-      return 0.5 + 1.0 / 16;  // a scale of one byte for 16 values
-  }
-  return 2;
-}
-
-double ShardTokens(const Candidate& c) { return D(c.seq_length) * D(c.micro_batch_size) / c.cp; }
-
-double StreamTokens(const Candidate& c) { return ShardTokens(c) / (c.sequence_parallel ? c.tp : 1); }
-
-double LayerInputBytes(const ModelShape& shape, const Candidate& c) {
-  const double tokens = c.distribute_saved ? ShardTokens(c) / c.tp : StreamTokens(c);
-  return ResidualBytes(c) * D(shape.hidden) * std::max(1.0, D(shape.residual_streams)) * tokens;
-}
 
 LayerBytes BytesOfLayer(const ModelShape& shape, const Candidate& candidate, const LayerKind& kind) {
   return Layer(shape, candidate, kind).Bytes();

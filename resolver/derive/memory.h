@@ -122,7 +122,7 @@ class MemoryModel {
   };
   std::array<Shape, 9> scratch_{};
   size_t scratch_count_ = 0;
-  double head_scratch_ = 0;  // of the output layer's weight
+  double head_scratch_ = 0;                                   // of the output layer's weight
   std::array<AdapterParameters, kMaxLayerKinds> adapters_{};  // on one GPU, of a layer of each kind
 };
 

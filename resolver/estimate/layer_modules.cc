@@ -114,9 +114,7 @@ Module ModuleTimer::AttentionModule(const LayerWork& layer, size_t precision) co
     AddSoftmax(work, &module);
   }
   if (work.scan_state > 0) {
-    const double us = tokens_ * work.scan_state / t_ * rates_.scan_us;
-    module.fwd.attention += us;
-    module.bwd.attention += k_.scan_backward * us;
+    AddScan(work, &module);
     if (plan_.cp > 1) AddScanExchange(work, &module);
   }
   const double norm_bytes = NormBytes() * (layer.norms > 2 ? kMoreNorms : 1.0);

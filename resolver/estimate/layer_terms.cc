@@ -29,6 +29,13 @@ constexpr double kAttentionBack = 2.5;  // five products for two
 // Scores that are a tensor: written, read and written by the softmax, read; and backward their gradient is written,
 // read and written beside the softmax's output, and each read by its products.
 constexpr double kScorePasses = 4, kScorePassesBack = 7;
+// The delta rule of deterministic mode, by PyTorch's operators in FP32 (NVIDIA/Megatron-LM@d98e8a64dd
+// megatron/core/ssm/gated_delta_net/gdn.py:422): a loop over the rows of each chunk's inverse, and one over the chunks.
+// Launches of a turn and bytes of a token and head, for a value of the inverse and for one of keys and values, counted
+// in the code: the backward pass makes a tensor as large as the whole for each slice of one. None of it is measured.
+constexpr double kDeltaChunk = 64;
+constexpr double kInverseKernels = 6, kInverseKernelsBack = 17, kTurnKernels = 22, kTurnKernelsBack = 55;
+constexpr double kInverseBytes = 7, kInverseBytesBack = 58, kTurnBytes = 60, kTurnBytesBack = 150, kSliceBytesBack = 40;
 constexpr double kCastBytes = 3;  // read in 16 bits, written in 8
 // Share of the blocks' attention that context parallelism's transfers run beside.
 constexpr double kBesideAllGather = 0.3, kBesideRing = 0.8;
@@ -280,6 +287,22 @@ void LayerTerms::AddContextParallel(const AttentionWork& work, Module* module) c
   add(2, &module->bwd);
   module->fwd.kernels += steps * kRingKernels;
   module->bwd.kernels += steps * kRingKernels;
+}
+
+void LayerTerms::AddScan(const AttentionWork& work, Module* module) const {
+  if (!plan_.deterministic || work.delta_heads <= 0) {
+    const double us = tokens_ * work.scan_state / t_ * rates_.scan_us;
+    module->fwd.attention += us;
+    module->bwd.attention += k_.scan_backward * us;
+    return;
+  }
+  const double rows = tokens_ * work.delta_heads / t_ * rates_.memory_us;
+  const double turns = static_cast<double>(plan_.seq_length) / kDeltaChunk;
+  const double inverse = kDeltaChunk * kDeltaChunk, width = 2 * std::sqrt(work.scan_state / work.delta_heads);
+  module->fwd.attention += rows * (kInverseBytes * inverse + kTurnBytes * width);
+  module->bwd.attention += rows * (kInverseBytesBack * inverse + (kTurnBytesBack + kSliceBytesBack * turns) * width);
+  module->fwd.kernels += kInverseKernels * kDeltaChunk + kTurnKernels * turns;
+  module->bwd.kernels += kInverseKernelsBack * kDeltaChunk + kTurnKernelsBack * turns;
 }
 
 void LayerTerms::AddScanExchange(const AttentionWork& work, Module* module) const {

@@ -63,6 +63,7 @@ class LayerTerms {
   void AddSoftmax(const AttentionWork& work, Module* module) const;
   // The same of sparse attention, and its indexer.
   void AddSparse(const AttentionWork& work, Module* module) const;
+  void AddScan(const AttentionWork& work, Module* module) const;
   // A scan's state runs along the whole sequence, so its ranks exchange the sequence for heads, and back.
   void AddScanExchange(const AttentionWork& work, Module* module) const;
 

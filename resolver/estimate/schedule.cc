@@ -225,7 +225,7 @@ double Schedule::AttentionError() const {
   for (size_t i = 0; i < static_cast<size_t>(work_.kind_count); ++i) {
     const AttentionWork& attention = work_.kinds[i].attention;
     if (attention.scan_state > 0) error = std::max(error, rates_.error.scan);
-    if (attention.unmeasured) error = std::max(error, sparse);
+    if (attention.unmeasured || (attention.delta_heads > 0 && plan_.deterministic)) error = std::max(error, sparse);
   }
   return error;
 }
@@ -236,6 +236,7 @@ void Schedule::AddInterval(StepForecast* out) const {
   constexpr double kModelError = 0.03;
   constexpr double kHostError = 0.1;  // on top of the host's rate: from machine to machine
   constexpr double kSkew = 0.25;      // natural routing's is the router's
+  constexpr double kInOrder = 0.3;    // kernels that sum in one order, of whatever GPU (chosen)
   constexpr double kHalf = 0.5;       // of what such errors reach: hidden exchanges, compute beside skewed experts
   const StepParts& parts = out->parts;
   const RateErrors& e = rates_.error;
@@ -246,12 +247,13 @@ void Schedule::AddInterval(StepForecast* out) const {
   const bool far = static_cast<double>(plan_.ep) * plan_.etp > rates_.domain_gpus;
   const double collective = rates_.network_measured ? e.collective : kUnknownNetwork,
                exchange = rates_.network_measured || !far ? e.exchange : kUnknownNetwork;
-  const double error =
-      e.gemm[batch_.precision] * (parts.matmul + parts.recompute + parts.bubble) + AttentionError() * parts.attention +
-      e.memory * parts.memory_bound + exchange * (parts.expert_exchange + kHalf * out->hidden_exchange_us) +
-      e.collective * parts.tensor_parallel +
-      collective * (parts.communication() - parts.expert_exchange - parts.tensor_parallel) +
-      (e.host + kHostError) * parts.host + e.optimizer * parts.optimizer + skew + kModelError * out->us;
+  const double error = e.gemm[batch_.precision] * (parts.matmul + parts.recompute + parts.bubble) +
+                       AttentionError() * parts.attention + e.memory * parts.memory_bound +
+                       exchange * (parts.expert_exchange + kHalf * out->hidden_exchange_us) +
+                       e.collective * parts.tensor_parallel +
+                       collective * (parts.communication() - parts.expert_exchange - parts.tensor_parallel) +
+                       (e.host + kHostError) * parts.host + e.optimizer * parts.optimizer + skew +
+                       (kModelError + (plan_.deterministic ? kInOrder : 0)) * out->us;
   const double half = out->us > 0 ? k_.interval_scale * error / out->us : 0;
   out->low_us = out->us * std::exp(-half);
   out->high_us = out->us * std::exp(half);

@@ -101,6 +101,19 @@ TEST(ForecastStep, ModulesOnTheHostCostMoreOverASlowerLinkAndForMoreOfThem) {
   EXPECT_EQ(longer("gb200", kOffloadExpertFc1, RecomputeMode::kFullUniform), 0) << "nothing is kept but inputs";
 }
 
+// Loops of PyTorch's operators take the place of a scan's kernels; dense layers have wider bands.
+TEST(ForecastStep, DeterministicModeLoopsOverADeltaRule) {
+  for (const auto& [model, slower] : {std::pair{"qwen3-next-80b-a3b", 3.0}, {"llama-3.1-70b", 1.0}}) {
+    Case c(model, "gb200", 64);
+    if (c.shape.is_moe()) c.plan.ep = 8;
+    const StepForecast usual = c.Forecast();
+    c.plan.deterministic = true;
+    const StepForecast in_order = c.Forecast();
+    EXPECT_GE(in_order.us, slower * usual.us) << model;
+    EXPECT_GT(in_order.high_us / in_order.us, 1.2 * usual.high_us / usual.us) << model;
+  }
+}
+
 TEST(ForecastStep, MoreVirtualStagesShrinkTheBubble) {
   const double plain = Case("llama-3.1-70b", "h100", 64, 4).Forecast().parts.bubble;
   const double interleaved = Case("llama-3.1-70b", "h100", 64, 4, 5).Forecast().parts.bubble;

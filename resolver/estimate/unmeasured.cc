@@ -51,6 +51,7 @@ std::vector<absl::string_view> UnmeasuredTerms(const ModelShape& shape, const Ca
   }
   // One forward kernel of an inference library is published.
   if (shape.residual_streams > 1) names.emplace_back("hyper-connections");
+  if (plan.deterministic) names.emplace_back("deterministic kernels");
   if (!rates.network_measured) names.emplace_back("network without RDMA");
   // How far an untrained router's busiest rank is above the mean differs from run to run.
   if (plan.imbalance > 1 && plan.ep > 1 && !plan.drop_pad) names.emplace_back("natural routing");

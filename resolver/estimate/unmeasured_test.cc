@@ -57,6 +57,12 @@ TEST(UnmeasuredTerms, ANetworkWithoutRdmaIsOne) {
   EXPECT_EQ(TermsOf("llama-3.1-70b", {}, rates), Names({"network without RDMA"}));
 }
 
+TEST(UnmeasuredTerms, DeterministicKernelsAreOne) {
+  Candidate plan;
+  plan.deterministic = true;
+  EXPECT_EQ(TermsOf("llama-3.1-70b", plan), Names({"deterministic kernels"}));
+}
+
 TEST(UnmeasuredTerms, AdaptersAreOneBeyondThePublishedRuns) {
   Candidate plan;
   plan.adapters.rank = 16;

@@ -111,6 +111,7 @@ AttentionWork LinearAttention(const ModelShape& s) {
   Add(&work, value, h, Split::kRow);
   work.scan_flops = kDeltaRuleFlops * value_heads * D(s.linear_key_dim) * D(s.linear_value_dim);
   work.scan_state = value_heads * D(s.linear_key_dim) * D(s.linear_value_dim);
+  work.delta_heads = value_heads;
   work.exchanged = 2 * key + 3 * value + 2 * value_heads;
   work.exchanges = 2;
   work.split_bytes =

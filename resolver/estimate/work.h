@@ -30,10 +30,11 @@ struct AttentionWork {
   // Sparse attention: a query meets at most `chosen` of the keys, pooled by `ratio`, that its indexer scores; 0 chosen:
   // all of those. Ratio 0: none are sparse.
   double ratio = 0, chosen = 0;
-  double scan_flops = 0;  // of a linear attention or state-space scan, per token, forward, as model FLOPs count it
-  double scan_state = 0;  // elements of the scan's state, of all heads
-  double exchanged = 0;   // elements per token that a scan's CP ranks exchange for heads, before it and after
-  double exchanges = 0;   // in so many all-to-alls
+  double scan_flops = 0;   // of a linear attention or state-space scan, per token, forward, as model FLOPs count it
+  double scan_state = 0;   // elements of the scan's state, of all heads
+  double delta_heads = 0;  // of a delta rule, which deterministic mode computes another way
+  double exchanged = 0;    // elements per token that a scan's CP ranks exchange for heads, before it and after
+  double exchanges = 0;    // in so many all-to-alls
   // A sparse attention's indexer: heads, heads times their size, and weights of its linear layers; on every rank of TP.
   double index_heads = 0, index_width = 0, index_weights = 0;
   double split_bytes = 0;  // moved by memory-bound kernels per token, forward, divided by TP
