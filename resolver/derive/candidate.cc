@@ -94,7 +94,9 @@ void ReadOptimizer(const Config& config, const Environment& env, Candidate* c) {
   // where the command line makes it of the distributed optimizer.
   c->distributed_optimizer =
       c->distributed_optimizer || optimizer == "dist_muon" || on(K::use_layer_wise_distributed_optimizer);
-  if (c->precision == GemmPrecision::kFp32) c->main_param_bytes = 0;  // the weights are the main parameters
+  // FP32 weights are the main parameters.
+  const bool weights_are = c->precision == GemmPrecision::kFp32 || (c->fp32_values && !c->low_precision_weights);
+  if (weights_are) c->main_param_bytes = 0;
   if (on(K::optimizer_cpu_offload)) {
     c->optimizer_offload = static_cast<float>(std::clamp(config.Get(K::optimizer_offload_fraction).real(), 0.0, 1.0));
   }
@@ -286,6 +288,7 @@ Candidate ReadCandidate(const Config& config, const Environment& env, const Mode
   c.precision = PrecisionOf(config);
   if (c.low_precision()) {
     const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
+    c.fp32_values = StackOf(env).command_line && !on(K::bf16) && !on(K::fp16);
     c.low_precision_weights = c.precision == GemmPrecision::kNvfp4 ? on(K::fp4_param) || on(K::fp4_param_gather)
                                                                    : on(K::fp8_param) || on(K::fp8_param_gather);
   }

@@ -103,6 +103,7 @@ struct Candidate {
 
   GemmPrecision precision = GemmPrecision::kBf16;
   bool low_precision_weights = false;  // weights themselves are kept in the GEMMs' precision
+  bool fp32_values = false;            // neither bf16 nor fp16: what GEMMs of low precision take and give is FP32
   bool activation_fp8_store = false;   // activation_func_fp8_input_store: input of the activation kept in 8 bits
   uint8_t gradient_bytes = 4;          // of the gradient buffer, per parameter
   uint8_t main_param_bytes = 4, moment1_bytes = 4, moment2_bytes = 4;

@@ -202,6 +202,22 @@ TEST(CandidateOf, ReadsSizesGroupsAndModules) {
   EXPECT_EQ(c.graph_modules, kGraphAttn | kGraphMoeRouter);
 }
 
+// Megatron-LM's command line takes FP8 without bf16, whose parameters and activations are then FP32.
+TEST(CandidateOf, LowPrecisionWithoutBf16HasFp32Values) {
+  const ModelShape shape = ShapeOf("llama3-8b");
+  Environment env;
+  env.target = Target::kMegatronLm;
+  const auto read = [&](bool bf16) {
+    const Config config =
+        With({{Knob::fp8, Value("e4m3")}, {Knob::fp8_recipe, Value("tensorwise")}, {Knob::bf16, Value(bf16)}});
+    return CandidateOf(config, env, shape, StagesOf(shape, config));
+  };
+  EXPECT_FALSE(read(true).fp32_values);
+  EXPECT_EQ(read(true).main_param_bytes, 4);
+  EXPECT_TRUE(read(false).fp32_values);
+  EXPECT_EQ(read(false).main_param_bytes, 0) << "its weights are the main parameters";
+}
+
 TEST(CandidateOf, HasTheBatchOfMostOfASchedule) {
   const ModelShape shape = ShapeOf("llama3-8b");
   const Config config =

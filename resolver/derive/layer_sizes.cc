@@ -10,7 +10,7 @@ double D(int64_t size) { return static_cast<double>(size); }
 
 }  // namespace
 
-double StreamBytes(const Candidate& c) { return c.precision == GemmPrecision::kFp32 ? 4 : 2; }
+double StreamBytes(const Candidate& c) { return c.precision == GemmPrecision::kFp32 || c.fp32_values ? 4 : 2; }
 
 double ResidualBytes(const Candidate& c) { return c.fp32_residual ? kFp32Bytes : StreamBytes(c); }
 

@@ -132,8 +132,8 @@ double MemoryModel::LossBytes() const {
   switch (c_.loss) {
     case LossKind::kUnfused:
     case LossKind::kNativeFused:
-      // The softmax is kept in FP32; its gradient is written in place and then rounded.
-      return std::max(heads * kFp32Bytes * logits + unit * logits,
+      // The softmax is kept in FP32; its gradient is written in place and then rounded, unless values are FP32.
+      return std::max(heads * kFp32Bytes * logits + (StreamBytes(c_) < kFp32Bytes ? unit : 0) * logits,
                       (heads - 1) * kFp32Bytes * logits + unit * logits + output);
     case LossKind::kTeFused:
       return heads * unit * logits + output;  // the gradient takes the place of the logits

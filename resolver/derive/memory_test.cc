@@ -334,6 +334,18 @@ TEST(MemoryModel, TheOutputLayersDummyGradientStays) {
   EXPECT_DOUBLE_EQ(without[MemoryPart::kLoss] - beside, weight);
 }
 
+// FP32 logits are their own softmax and gradient.
+TEST(MemoryModel, Fp32LogitsAreNotRounded) {
+  const ModelShape shape = ShapeOf("llama3-8b");
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 8);
+  const double logits = 4096.0 * 128256;
+  EXPECT_DOUBLE_EQ(MemoryModel(shape, c, {}).Stage(0)[MemoryPart::kLoss], 6 * logits);
+  c.precision = GemmPrecision::kFp8Tensorwise;
+  c.fp32_values = true;
+  EXPECT_LT(MemoryModel(shape, c, {}).Stage(0)[MemoryPart::kLoss], 6 * logits);
+}
+
 TEST(MemoryModel, MomentsIn16BitsAreWidenedDuringTheStep) {
   const ModelShape shape = ShapeOf("qwen3-30b-a3b");
   const StageLayout stages = Even(shape, 1);
