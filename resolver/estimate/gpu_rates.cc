@@ -16,8 +16,17 @@ Generation GenerationOf(const GpuSystem& gpu) {
   return gpu.cc_major == 9 ? Generation::kHopper : Generation::kAmpere;
 }
 
+// A Hopper whose tensor cores are cut to a fraction, and neither its power nor what feeds them: the H20.
+bool IsCut(const GpuSystem& gpu) {
+  constexpr double kOfAnSm = 4e12;  // bf16 FLOP/s; an H100's are 7.5
+  const double sms = static_cast<double>(gpu.sm_count.value_or(0));
+  return gpu.cc_major == 9 && gpu.bf16_flops_per_second.value_or(0) < kOfAnSm * sms;
+}
+
 // The share of its peak that a precision reaches; 0 where the units are missing.
-double Share(Generation generation, GemmPrecision precision, const StepCoefficients& k) {
+double Share(const GpuSystem& gpu, GemmPrecision precision, const StepCoefficients& k) {
+  const Generation generation = GenerationOf(gpu);
+  if (IsCut(gpu) && precision <= GemmPrecision::kFp8Blockwise) return k.gemm_cut;
   const bool blackwell = generation == Generation::kBlackwell;
   switch (precision) {
     case GemmPrecision::kBf16:
@@ -94,9 +103,10 @@ RateErrors CatalogErrors(Generation generation) {
   return error;
 }
 
-void SetAttention(double bf16, Generation generation, bool ultra, const StepCoefficients& k, GpuRates* rates) {
+// `more`: what this board reaches against the first of its generation.
+void SetAttention(double bf16, Generation generation, double more, const StepCoefficients& k, GpuRates* rates) {
   const bool blackwell = generation == Generation::kBlackwell;
-  const double peak = bf16 * (ultra ? k.attention_ultra : 1.0);
+  const double peak = bf16 * more;
   rates->attention_forward_us =
       kMicro / (peak * (blackwell ? k.attention_forward_blackwell : k.attention_forward_hopper));
   rates->attention_backward_us =
@@ -134,7 +144,7 @@ GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& k) {
     const auto precision = static_cast<GemmPrecision>(i);
     const auto at = static_cast<size_t>(i);
     const double ultra_nvfp4 = ultra && precision == GemmPrecision::kNvfp4 ? k.nvfp4_ultra : 1.0;
-    const double peak = PeakOf(gpu, precision), rate = peak * Share(generation, precision, k) * power * ultra_nvfp4;
+    const double peak = PeakOf(gpu, precision), rate = peak * Share(gpu, precision, k) * power * ultra_nvfp4;
     if (rate <= 0) continue;
     rates.gemm_us[at] = kMicro / rate;
     rates.peak_us[at] = kMicro / peak;
@@ -142,7 +152,7 @@ GpuRates RatesOf(const GpuSystem& gpu, const StepCoefficients& k) {
   }
   rates.quantize_bytes = {
       0, 0, 0, k.quantize_fp8, k.quantize_fp8, k.quantize_fp8_block, k.quantize_mxfp8, k.quantize_nvfp4};
-  SetAttention(bf16, generation, ultra, k, &rates);
+  SetAttention(bf16, generation, ultra ? k.attention_ultra : IsCut(gpu) ? k.attention_cut : 1, k, &rates);
   constexpr double kScanSms = 148;  // of the B200
   rates.scan_us = k.scan_element_ps / kMicro * kScanSms / static_cast<double>(gpu.sm_count.value_or(kScanSms));
   rates.memory_us = PerByte(hbm * k.memory_share);
