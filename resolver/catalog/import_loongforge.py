@@ -1,7 +1,9 @@
 """What a LoongForge checkout says of models: run by hand, for a new revision of it. Needs git and python3-yaml.
 
-usage: import_loongforge.py CHECKOUT models  > stacks/loongforge/models.tsv     its model files
-       import_loongforge.py CHECKOUT classes > stacks/loongforge/classes.tsv    the config classes that they build
+usage: import_loongforge.py CHECKOUT models       > stacks/loongforge/models.tsv     its model files
+       import_loongforge.py CHECKOUT classes FORK > stacks/loongforge/classes.tsv    the config classes that they build
+
+FORK: a checkout of the Megatron-LM that it pins.
 """
 
 import ast
@@ -13,7 +15,11 @@ import sys
 
 import yaml
 
+import releases
+
 FOLDER = "configs/models"
+CORE = "megatron/core/"
+BASES = ("TransformerConfig", "MLATransformerConfig")
 
 
 class Loader(yaml.SafeLoader):
@@ -84,11 +90,11 @@ class Checkout:
             self.shown[path] = self.run("show", f"HEAD:{path}")
         return self.shown[path]
 
-    def classes(self) -> dict:
+    def classes(self, package: str = "loongforge/") -> dict:
         """The classes of its package by their names: bases and annotated fields."""
         out = {}
         for path in self.tree:
-            if not path.startswith("loongforge/") or not path.endswith(".py"):
+            if not path.startswith(package) or not path.endswith(".py"):
                 continue
             for node in ast.walk(ast.parse(self.show(path))):
                 if isinstance(node, ast.ClassDef):
@@ -127,30 +133,55 @@ def models(checkout: Checkout) -> None:
         print("\t".join(field or "-" for field in fields))
 
 
-def classes(checkout: Checkout) -> None:
+def fields_of(known: dict, name: str) -> tuple:
+    """Fields of a class and of the bases that are known, and its other bases."""
+    fields, todo, roots = set(), [name], set()
+    while todo:
+        at = todo.pop(0)
+        if at not in known:
+            roots.add(at)
+            continue
+        bases, own = known[at]
+        fields.update(own)
+        todo += bases
+    return fields, roots
+
+
+def core_rows(fork: Checkout) -> list:
+    """What the fork's own classes have beyond the model fields of Megatron-Core that the knob table has."""
+    known = fork.classes(CORE)
+    plain, latent = (fields_of(known, base)[0] for base in BASES)
+    knobs = yaml.safe_load((pathlib.Path(__file__).parent / "knobs.yaml").read_text(encoding="utf-8"))["knobs"]
+    first = releases.load().loongforge_core
+    covered = {row["name"] for row in knobs if row["section"] == "model" and "core" in row
+               and row["core"].get("since", first) <= first <= row["core"].get("until", "main")}
+    if covered - latent:
+        sys.exit(f"{', '.join(sorted(covered - latent))}: of the knob table, and no fields of the fork's")
+    return [(BASES[0], "yes", plain - covered), (BASES[1], "mla", latent - plain)]
+
+
+def classes(checkout: Checkout, fork: Checkout) -> None:
     known = checkout.classes()
     built = {value.split(".")[-1] for path in checkout.tree
              if path.startswith(FOLDER + "/") and path.endswith(".yaml") and "ckpt_convert" not in path
              for value in re.findall(r"_target_: *\"?(loongforge[\w.]+)", checkout.show(path))}
     print(f"# The config classes that LoongForge's model files build (baidu-baige/LoongForge {checkout.revision}), by\n"
           "# import_loongforge.py: name, whether it is a TransformerConfig of the fork (mla: one for latent\n# attention), and the fields "
-          "that LoongForge adds.")
+          f"that LoongForge adds. Of the fork's own two classes (baidu-baige/Loong-Megatron {fork.revision}): what\n# they have beyond the model "
+          "fields of Megatron-Core 0.15 in knobs.yaml; of the latter what the former lacks.")
     print("class\ttransformer_config\tfields")
-    for name in sorted(built & set(known)):
-        fields, todo, roots = [], [name], set()
-        while todo:
-            at = todo.pop(0)
-            if at not in known:
-                roots.add(at)
-                continue
-            bases, own = known[at]
-            fields += [field for field in own if field not in fields]
-            todo += bases
-        transformer = ("mla" if "MLATransformerConfig" in roots else "yes" if "TransformerConfig" in roots else "no")
-        print("\t".join([name, transformer, "|".join(sorted(set(fields))) or "-"]))
+    rows = core_rows(fork)
+    for name in built & set(known):
+        fields, roots = fields_of(known, name)
+        rows.append((name, "mla" if BASES[1] in roots else "yes" if BASES[0] in roots else "no", fields))
+    for name, transformer, fields in sorted(rows):
+        print("\t".join([name, transformer, "|".join(sorted(fields)) or "-"]))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[2] not in ("models", "classes"):
+    if len(sys.argv) == 3 and sys.argv[2] == "models":
+        models(Checkout(sys.argv[1]))
+    elif len(sys.argv) == 4 and sys.argv[2] == "classes":
+        classes(Checkout(sys.argv[1]), Checkout(sys.argv[3]))
+    else:
         sys.exit(__doc__)
-    {"models": models, "classes": classes}[sys.argv[2]](Checkout(sys.argv[1]))

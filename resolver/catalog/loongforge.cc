@@ -55,46 +55,6 @@ constexpr absl::string_view kStructure[] = {
     "loss_func",  "model_spec", "model_type",          "position_idx_func",  "rotary_emb_func", "peft_config",
     "image_size", "patch_size", "temporal_patch_size", "spatial_merge_size", "in_channels",     "freeze"};
 
-// Of the fork's TransformerConfig, not of core's (Loong-Megatron a77508627).
-constexpr absl::string_view kForkFields[] = {"actual_vocab_size",
-                                             "chunk_num_per_seq",
-                                             "chunkpipe_backward_microbatch",
-                                             "chunkpipe_chunk_idx_in_group",
-                                             "chunkpipe_current_group_size",
-                                             "chunkpipe_forward",
-                                             "chunkpipe_forward_microbatch",
-                                             "csa_compress_ratios",
-                                             "csa_compress_rotary_base",
-                                             "csa_dense_mode",
-                                             "csa_window_size",
-                                             "dsa_indexer_head_dim",
-                                             "dsa_indexer_loss_coeff",
-                                             "dsa_indexer_n_heads",
-                                             "dsa_indexer_topk",
-                                             "micro_batch_size",
-                                             "min_offloaded_tensor_size",
-                                             "moe_hybridep_num_sms",
-                                             "p2p_comm_fixed_seq_lengths_per_rank",
-                                             "sft_chunkpipe_mode",
-                                             "use_fused_mhc"};
-
-// Of the fork's MLATransformerConfig alone.
-constexpr absl::string_view kMlaFields[] = {"beta_fast",
-                                            "beta_slow",
-                                            "cache_mla_latents",
-                                            "kv_lora_rank",
-                                            "mscale",
-                                            "mscale_all_dim",
-                                            "original_max_position_embeddings",
-                                            "q_lora_rank",
-                                            "qk_head_dim",
-                                            "qk_pos_emb_head_dim",
-                                            "rope_type",
-                                            "rotary_base",
-                                            "rotary_percent",
-                                            "rotary_scaling_factor",
-                                            "v_head_dim"};
-
 constexpr absl::string_view kFamilies[] = {
     "llama",     "llama2",        "llama3",      "llama3.1",     "qwen",       "qwen1.5",    "qwen2",
     "qwen2.5",   "qwen3",         "qwen3_next",  "glm",          "wan2_1_i2v", "wan2_2_i2v", "qwen_image",
@@ -109,6 +69,10 @@ const internal::LoongForgeClassRow* FindClass(absl::string_view target) {
     if (row.name == name) return &row;
   }
   return nullptr;
+}
+
+bool Says(const internal::LoongForgeClassRow* row, absl::string_view field) {
+  return absl::StrContains(absl::StrCat("|", row->fields, "|"), absl::StrCat("|", field, "|"));
 }
 
 // By the name of an argument.
@@ -287,21 +251,16 @@ std::optional<Value> LoongForgeValue(const Value& written) {
 
 bool LoongForgeClassTakes(absl::string_view target, absl::string_view field) {
   const internal::LoongForgeClassRow* const row = FindClass(target);
-  if (row == nullptr) return true;
-  for (const absl::string_view own : absl::StrSplit(row->fields, '|')) {
-    if (own == field) return true;
-  }
+  if (row == nullptr || Says(row, field)) return true;
   if (!row->transformer_config) return false;
-  if (absl::c_linear_search(kMlaFields, field)) return row->mla;
-  if (absl::c_linear_search(kForkFields, field)) return true;
+  if (Says(FindClass("MLATransformerConfig"), field)) return row->mla;
+  if (Says(FindClass("TransformerConfig"), field)) return true;
   const std::optional<Knob> knob = FindKnob(field);
-  if (knob.has_value() && Name(*knob) == field && Row(*knob).core.Contains(kLoongForgeCore)) return true;
-  for (int i = 0; i < internal::kLoongForgeFlagRowCount; ++i) {
-    const internal::LoongForgeFlagRow& flag = internal::kLoongForgeFlagRows[i];
-    if (!flag.own && flag.dest == field) return !(knob.has_value() && FirstFlag(*knob, kLoongForgeCore) != nullptr);
-  }
-  return false;
+  return knob.has_value() && Name(*knob) == field && Row(*knob).section == Section::kModel &&
+         Row(*knob).core.Contains(kLoongForgeCore);
 }
+
+bool LoongForgeHasClass(absl::string_view target) { return FindClass(target) != nullptr; }
 
 bool LoongForgeClassLacksMla(absl::string_view target) {
   const internal::LoongForgeClassRow* const row = FindClass(target);

@@ -67,8 +67,9 @@ bool IsLoongForgeStructure(absl::string_view key);
 std::optional<Value> LoongForgeValue(const Value& written);
 
 // Whether a config class of LoongForge's, by its dotted name (_target_), has a field of this name. True for a class
-// that is not known, and for an argument of the fork's own, which may be a field.
+// that is not known.
 bool LoongForgeClassTakes(absl::string_view target, absl::string_view field);
+bool LoongForgeHasClass(absl::string_view target);  // one that its model files build
 // Whether it is such a class without latent attention, which refuses the fields that multi_latent_attention brings.
 bool LoongForgeClassLacksMla(absl::string_view target);
 // The model types that it trains (loongforge/utils/constants.py): first those whose file is one map of arguments, then
@@ -111,8 +112,8 @@ extern const int kLoongForgeDefaultRowCount;
 
 struct LoongForgeClassRow {
   const char* name;
-  bool transformer_config;  // it has the fields of Megatron-Core's TransformerConfig, too
-  bool mla;                 // and those of MLATransformerConfig
+  bool transformer_config;  // it has the fields of the fork's TransformerConfig, too
+  bool mla;                 // and those of its MLATransformerConfig
   const char* fields;       // '|' separated
 };
 extern const LoongForgeClassRow kLoongForgeClassRows[];

@@ -1,34 +1,16 @@
 #include "resolver/rules/megatron_lm/fix_flags_util.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
+
+#include "absl/types/span.h"
+#include "resolver/catalog/spellings.h"
 
 namespace flightplan {
 namespace {
 
 using K = Knob;
 using F = const Facts&;
-
-// Fields that the launch copies from one flag (transformer_config.cc).
-constexpr std::array<std::pair<K, K>, 17> kRenamed = {
-    {{K::fp8_param, K::fp8_param_gather},
-     {K::fp4_param, K::fp4_param_gather},
-     {K::grad_reduce_in_fp32, K::accumulate_allreduce_grads_in_fp32},
-     {K::check_for_nan_in_grad, K::check_for_nan_in_loss_and_grad},
-     {K::num_buckets, K::ddp_num_buckets},
-     {K::bucket_size, K::ddp_bucket_size},
-     {K::pad_buckets_for_high_nccl_busbw, K::ddp_pad_buckets_for_high_nccl_busbw},
-     {K::reduce_scatter_with_fp32_accumulation, K::ddp_reduce_scatter_with_fp32_accumulation},
-     {K::param_name_patterns_for_fp32_local_accumulation, K::ddp_param_name_patterns_for_fp32_local_accumulation},
-     {K::average_in_collective, K::ddp_average_in_collective},
-     {K::ddp_delay_wgrad_compute, K::delay_wgrad_compute},
-     {K::optimizer_bf16, K::bf16},
-     {K::optimizer_fp16, K::fp16},
-     {K::optimizer_fp8_recipe, K::fp8_recipe},
-     {K::optimizer_overlap_param_gather, K::overlap_param_gather},
-     {K::optimizer_reuse_grad_buf_for_mxfp8_param_ag, K::reuse_grad_buf_for_mxfp8_param_ag},
-     {K::optimizer_use_distributed_optimizer, K::use_distributed_optimizer}}};
 
 class FlagPatch {
  public:
@@ -48,9 +30,10 @@ class FlagPatch {
       Add(K::no_persist_layer_norm, !a.value.truthy());
     } else {
       if (a.knob == K::cuda_graph_impl || a.knob == K::cuda_graph_modules) LeaveOldGraphFlags();
-      const auto renamed =
-          std::find_if(kRenamed.begin(), kRenamed.end(), [&](const auto& pair) { return pair.first == a.knob; });
-      Add(Flag(renamed == kRenamed.end() ? a.knob : renamed->second), a.value);
+      const absl::Span<const std::pair<K, K>> copied = CopiedArguments();
+      const auto* const renamed =
+          std::find_if(copied.begin(), copied.end(), [&](const auto& pair) { return pair.first == a.knob; });
+      Add(Flag(renamed == copied.end() ? a.knob : renamed->second), a.value);
     }
   }
   Patch Finish() {

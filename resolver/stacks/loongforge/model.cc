@@ -16,6 +16,7 @@
 #include "resolver/catalog/loongforge.h"
 #include "resolver/stacks/loongforge/adapters.h"
 #include "resolver/stacks/loongforge/file.h"
+#include "resolver/stacks/loongforge/model_classes.h"
 #include "resolver/stacks/loongforge/model_override.h"
 #include "resolver/stacks/number_fault.h"
 #include "resolver/stacks/written_knobs.h"
@@ -26,17 +27,9 @@ namespace {
 using K = Knob;
 
 constexpr absl::string_view kCompose = "LoongForge:loongforge/train/parser.py:131";
-constexpr absl::string_view kBuild = "LoongForge:loongforge/models/utils.py:157";
 constexpr absl::string_view kMerge = "LoongForge:loongforge/train/validators.py:100";
 
 constexpr absl::string_view kModelFolder = "configs/models/";
-
-// A key of the file as it is at the end, and the word that said so last.
-struct Entry {
-  Value value;
-  SourcePosition at;
-  bool written = false;  // by a word of the command line
-};
 
 class ModelFile {
  public:
@@ -68,8 +61,12 @@ class ModelFile {
               absl::string_view source = kCompose) {
     KeepFinding(MakeParseFinding(at, rule_id, severity, std::move(seen), std::move(needs), source), &out_->findings);
   }
-  void Refuse(const Argument& word, std::string needs) {
-    Report(word.at, "lf.hydra-override", Severity::kError, Printable(word.text), std::move(needs));
+  // `key`: of a word that can be read, which stands whatever else is known of the launch.
+  void Refuse(const Argument& word, std::string needs, absl::string_view key = "") {
+    ParseFinding found = MakeParseFinding(word.at, "lf.hydra-override", Severity::kError, Printable(word.text),
+                                          std::move(needs), kCompose);
+    if (!key.empty()) found.finding.observed.push_back({Printable(key), Value(Printable(word.text))});
+    KeepFinding(std::move(found), &out_->findings);
   }
 
   const ParsedKnob* Last(Knob knob) const {
@@ -141,43 +138,55 @@ class ModelFile {
     return keys;
   }
 
+  // A reference is not followed.
+  static bool MayBe(const Value& value, const Value& written) {
+    return value == written || (written.is_text() && absl::StrContains(written.text(), "${"));
+  }
+
   void Apply(const ModelOverride& change, const Argument& word) {
+    const auto refuse = [&](std::string needs) { Refuse(word, std::move(needs), change.key); };
     if (const std::optional<std::string> needs = HydraNeeds(change)) {
-      if (!needs->empty()) Refuse(word, *needs);
+      if (!needs->empty()) refuse(*needs);
       return;
     }
-    if (change.key == "model") return Refuse(word, "model is a map of parts: name a key below it");
+    if (change.key == "model") return refuse("model is a map of parts: name a key below it");
     const std::vector<std::string> there = KeysOf(change.key);
+    const auto old = keys_.find(change.key);
     const bool known = file_ != nullptr;
     switch (change.sign) {
       case ModelOverride::Sign::kDelete:
-        if (known && there.empty()) return Refuse(word, "the model's file has no such key to delete");
+        if (known && there.empty()) return refuse("the model's file has no such key to delete");
+        if (known && old != keys_.end() && old->second.value.is_none()) {
+          return refuse("the model's file has null at this key, which Hydra takes for no key: drop the word");
+        }
+        if (known && change.value.has_value() && (old == keys_.end() || !MayBe(*change.value, old->second.value))) {
+          return refuse(absl::StrCat("the model's file has another value at this key: write ~", change.key));
+        }
         for (const std::string& key : there) keys_.erase(key);
         return;
       case ModelOverride::Sign::kChange:
         if (known && there.empty()) {
           const std::string nearest(NearestKey(change.key));
-          return Refuse(word, absl::StrCat("the model's file has no such key",
-                                           nearest.empty() ? "" : absl::StrCat(" (the nearest is ", nearest, ")"),
-                                           "; to add one write +", Printable(word.text)));
+          return refuse(absl::StrCat("the model's file has no such key",
+                                     nearest.empty() ? "" : absl::StrCat(" (the nearest is ", nearest, ")"),
+                                     "; to add one write +", Printable(word.text)));
         }
         break;
-      case ModelOverride::Sign::kAdd: {
-        const auto old = keys_.find(change.key);
+      case ModelOverride::Sign::kAdd:
         if (old == keys_.end() && !there.empty()) {
-          return Refuse(word, "the model's file has a map at this key: name a key below it");
+          return refuse("the model's file has a map at this key: name a key below it");
         }
         if (!known || old == keys_.end() || old->second.value.is_none() || change.value->is_list()) break;
         if (old->second.value == *change.value) {
           return Report(word.at, "lf.override-redundant", Severity::kWarning, Printable(word.text),
                         "the key has this value: drop the word (Hydra adds a key only where there is none)");
         }
-        return Refuse(word, absl::StrCat("the model's file has the key: write ", Printable(word.text.substr(1))));
-      }
+        return refuse(absl::StrCat("the model's file has the key: write ", Printable(word.text.substr(1))));
       case ModelOverride::Sign::kForce:
         break;
     }
     NoteUnknown(change.key, word);
+    for (const std::string& key : there) keys_.erase(key);  // a value takes the place of a map
     keys_[change.key] = {*change.value, word.at, true};
   }
 
@@ -238,7 +247,6 @@ class ModelFile {
         continue;
       }
       if (absl::StrContains(key, ".")) continue;
-      CheckField(own, key, entry);
       TakeKey(key, Followed(name, entry), &out_->knobs);
     }
     TakeComponents();
@@ -250,26 +258,8 @@ class ModelFile {
         },
         out_);
     if (file_ == nullptr) return NoteUnread();
-    if (own.empty() && !keys_.contains("_target_")) {
-      Report(named_, "lf.config-class", Severity::kError, "_target_ unset", "the model's file must say its class",
-             kBuild);
-    }
-    NoteLatentAttention(own);
-    for (const std::string& name : file_->gone) {
-      Report(named_, "lf.config-class", Severity::kError, name, "this revision of LoongForge has no such class",
-             kBuild);
-    }
-  }
-
-  // It brings the fields of MLATransformerConfig to the model's class.
-  void NoteLatentAttention(const std::string& own) {
-    const ParsedKnob* const said = WrittenKnobs(out_).Last(K::multi_latent_attention);
-    const auto target = keys_.find(own + "_target_");
-    if (said == nullptr || !said->value.truthy() || target == keys_.end() || !target->second.value.is_text()) return;
-    const absl::string_view name = target->second.value.text();
-    if (!LoongForgeClassLacksMla(name)) return;
-    Report(said->at, "lf.config-class", Severity::kError, "multi_latent_attention=true",
-           absl::StrCat(name.substr(name.rfind('.') + 1), " is no class for latent attention: leave it out"), kBuild);
+    CheckModelClasses({*file_, file_ == &own_, named_, keys_}, absl::MakeSpan(out_->knobs).first(flags_),
+                      &out_->findings);
   }
 
   // Of a file that nobody has read only the words of the launch are known.
@@ -297,28 +287,12 @@ class ModelFile {
       }
       std::vector<ParsedComponent>& parts = out_->components;
       if (parts.empty() || parts.back().name != name) parts.push_back({std::string(name), {}});
-      CheckField(absl::StrCat(kTop, name, "."), key.substr(dot + 1), it->second);
       TakeKey(key.substr(dot + 1), Followed(it->first, it->second), &parts.back().knobs);
     }
   }
 
-  // A word that adds what the class does not have.
-  void CheckField(absl::string_view component, absl::string_view key, const Entry& entry) {
-    const bool of_the_stack = file_ != &own_ && !entry.written;
-    if (file_ == nullptr || of_the_stack || absl::StartsWith(key, "_") || key == "model_type") return;
-    if (entry.written && file_->keys.contains(absl::StrCat(component, key))) return;
-    const auto target = keys_.find(absl::StrCat(component, "_target_"));
-    if (target == keys_.end() || !target->second.value.is_text()) return;
-    const absl::string_view name = target->second.value.text();
-    if (LoongForgeClassTakes(name, key)) return;
-    Report(entry.at, "lf.config-class", Severity::kError, Printable(key),
-           absl::StrCat(name.substr(name.rfind('.') + 1), " has no field of this name",
-                        LoongForgeKey(key).has_value() ? "; it is an argument: give it as a flag" : ""),
-           kBuild);
-  }
-
   // What a word refers to (num_layers=${hidden_size}).
-  Entry Followed(const std::string& name, const Entry& entry) {
+  ModelKey Followed(const std::string& name, const ModelKey& entry) {
     if (!entry.written || !entry.value.is_text() || file_ == nullptr) return entry;
     const std::optional<std::string> key = ReferredKey(name, entry.value.text());
     if (!key.has_value()) return entry;
@@ -329,7 +303,7 @@ class ModelFile {
     return entry;
   }
 
-  void TakeKey(absl::string_view key, const Entry& entry, std::vector<ParsedKnob>* knobs) {
+  void TakeKey(absl::string_view key, const ModelKey& entry, std::vector<ParsedKnob>* knobs) {
     if (entry.value.is_text()) {
       const auto variable = NeededVariable(entry.value.text());
       if (variable.has_value()) return NeedVariable(*variable, entry);
@@ -356,7 +330,7 @@ class ModelFile {
     knobs->push_back({*knob, *std::move(value), entry.at, Origin::kModel});
   }
 
-  void NeedVariable(const std::string& variable, const Entry& entry) {
+  void NeedVariable(const std::string& variable, const ModelKey& entry) {
     if (env_.vars.contains(variable) || !missing_.insert(variable).second) return;
     Report(entry.at, "lf.yaml-variable-set", Severity::kError, absl::StrCat(variable, " unset"),
            absl::StrCat("the model's file refers to it: export ", variable,
@@ -365,7 +339,7 @@ class ModelFile {
   }
 
   // A flag said something else.
-  void NoteOverwritten(Knob knob, const Value& value, const Entry& entry) {
+  void NoteOverwritten(Knob knob, const Value& value, const ModelKey& entry) {
     for (size_t i = flags_; i-- > 0;) {
       const ParsedKnob& flag = out_->knobs[i];
       if (flag.knob != knob) continue;
@@ -384,7 +358,7 @@ class ModelFile {
   const LoongForgeModel* file_ = nullptr;
   LoongForgeModel own_;  // of the caller's texts
   SourcePosition named_;
-  absl::btree_map<std::string, Entry> keys_;
+  ModelKeys keys_;
   absl::btree_set<std::string> missing_;
 };
 

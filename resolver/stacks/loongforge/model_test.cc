@@ -99,6 +99,8 @@ TEST(LoongForgeOverrides, FollowHydrasRules) {
       {"++num_layerz=4", {"lf.yaml-unknown-key", "lf.config-class"}, Value(48)},
       {"~num_layers", {}, Value()},
       {"~num_layerz", {"lf.hydra-override"}, Value(48)},
+      {"~num_layers=48", {}, Value()},
+      {"~num_layers=99", {"lf.hydra-override"}, Value(48)},
       {"num_layers='4", {"lf.hydra-override"}, Value(48)},
       {"--no-such-flag", {"lf.hydra-override"}, Value(48)},
       {"stray", {"lf.hydra-override"}, Value(48)},
@@ -151,6 +153,13 @@ TEST(LoongForgeOverrides, OfLatentAttentionNeedAClassForIt) {
             Ids());
 }
 
+TEST(LoongForgeOverrides, OfLatentAttentionNeedEveryClassForIt) {
+  const ParseResult kimi = Read("--model-name kimi-k2.6\n--multi-latent-attention\n");
+  ASSERT_EQ(IdsOf(kimi), Ids{"lf.config-class"}) << "that which sees, too";
+  EXPECT_NE(kimi.findings[0].finding.needs.find("MoonVisionModelConfig"), std::string::npos);
+  EXPECT_EQ(IdsOf(Read("--model-name kimi-k2.6\n")), Ids()) << "its language model's file says it of itself alone";
+}
+
 // The model has no part in Hydra's own settings.
 TEST(LoongForgeOverrides, OfHydraItselfAreTakenAsHydraTakesThem) {
   for (const char* word : {"hydra.run.dir=.", "++hydra.run.dir=.", "hydra.output_subdir=null", "++hydra.job.name=a",
@@ -175,6 +184,50 @@ TEST(LoongForgeOverrides, AddWhatTheClassHas) {
   const ParseResult good = Read("--model-name qwen3-30b-a3b\n+moe_router_dtype=fp32\n");
   EXPECT_EQ(IdsOf(good), Ids());
   EXPECT_EQ(Last(good.knobs, Knob::moe_router_dtype), Value("fp32"));
+}
+
+TEST(LoongForgeOverrides, OfFieldsAreThoseThatTheClassesHave) {
+  struct Row {
+    const char* words;
+    Ids ids;
+  };
+  const std::vector<Row> rows = {
+      // Of Megatron-Core 0.15, of the fork's, of LoongForge's.
+      {"qwen3-30b-a3b\n++moe_permute_fusion=true", {}},
+      {"qwen3-30b-a3b\n++moe_flex_dispatcher_backend=hybridep", {}},
+      {"qwen3-30b-a3b\n++fine_grained_activation_offloading=true\n++offload_modules=[moe_act]", {}},
+      {"qwen3-30b-a3b\n++mtp_standalone=true\n++chunk_keys=null", {}},
+      {"qwen3-30b-a3b\n++freeze=true", {}},
+      // Of other classes, and arguments alone.
+      {"qwen3-30b-a3b\n++lr=1e-4", {"lf.config-class"}},
+      {"qwen3-30b-a3b\n++use_distributed_optimizer=true", {"lf.config-class"}},
+      {"qwen3-30b-a3b\n++bucket_size=40000000", {"lf.config-class"}},
+      {"qwen3-30b-a3b\n++norm_epsilon=1e-6", {"lf.config-class"}},
+      {"qwen3-30b-a3b\n++fp8_param_gather=true", {"lf.config-class"}},
+      {"qwen3-30b-a3b\n++padding_v_to_qk_dim=true", {"lf.config-class"}},
+      {"deepseek-v3\n++padding_v_to_qk_dim=true", {}},
+      // A map that a flat file's class has no field for.
+      {"qwen3-30b-a3b\n++model.foundation.num_layers=4", {"lf.config-class"}},
+      {"qwen3-30b-a3b\n++model.peft_config.dim=16", {"lf.config-class"}},
+      {"kimi-k2.6\n++model.foundation.num_layers=4", {}},
+      {"kimi-k2.6\n++model.image_encoder.lr=1", {"lf.config-class"}},
+      // No class is built of these.
+      {"wan2-2-i2v\n++lr=1e-4", {}},
+      {"qwen3-30b-a3b\n_target_=mine.Config", {"lf.config-class"}},
+  };
+  for (const Row& row : rows)
+    EXPECT_EQ(IdsOf(Read(absl::StrCat("--model-name ", row.words, "\n"))), row.ids) << row.words;
+  const ParseResult bucket = Read("--model-name qwen3-30b-a3b\n++bucket_size=1\n");
+  EXPECT_NE(bucket.findings[0].finding.needs.find("--ddp-bucket-size"), std::string::npos);
+}
+
+TEST(LoongForgeOverrides, OfAWholePartTakeItAway) {
+  for (const char* word : {"model.foundation=null", "~model.foundation"}) {
+    EXPECT_EQ(IdsOf(Read(absl::StrCat("--model-name kimi-k2.6\n", word, "\n"))), Ids{"lf.model-type-known"}) << word;
+  }
+  const Ids refused = {"lf.hydra-override"};
+  EXPECT_EQ(IdsOf(Read("--config-file configs/models/qwen3/qwen3_1_7b_lora.yaml\n~num_experts\n")), refused)
+      << "null is no key to Hydra";
 }
 
 TEST(LoongForgeOverrides, OfAnUnknownFileAreTakenAsTheyAre) {
