@@ -8,6 +8,7 @@
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/catalog/precision_recipes.h"
+#include "resolver/catalog/spellings.h"
 #include "resolver/plan/stack.h"
 
 namespace flightplan {
@@ -197,14 +198,15 @@ void UseCommandLineNames(Config* config) {
   SetFrom(config, K::num_query_groups, K::group_query_attention,
           !groups.is_none() && !config->Get(K::multi_latent_attention).truthy() &&
               groups != config->Get(K::num_attention_heads));
-  SetFrom(config, K::fp8_param, K::fp8_param_gather, config->Get(K::fp8_param));
-  SetFrom(config, K::fp4_param, K::fp4_param_gather, config->Get(K::fp4_param));
+  for (const auto& [field, argument] : CopiedArguments()) {
+    const bool too_much = field == K::check_for_nan_in_grad && !config->Get(field).truthy();  // the loss's check, too
+    if (!too_much) SetFrom(config, field, argument, config->Get(field));
+  }
   for (const Pair& pair : kOpposites) {
     SetFrom(config, pair.canonical, pair.target, !config->Get(pair.canonical).truthy());
   }
   SetFrom(config, K::bias_activation_fusion, K::bias_swiglu_fusion, config->Get(K::bias_activation_fusion));
   SetFrom(config, K::bias_activation_fusion, K::bias_gelu_fusion, config->Get(K::bias_activation_fusion));
-  SetFrom(config, kGradReduce.canonical, kGradReduce.target, config->Get(kGradReduce.canonical));
   // Of bf16 training a command line sums in fp32 unless it is told.
   if (config->Get(K::bf16).truthy() && config->Get(kGradReduce.canonical) == Value(false)) {
     SetFrom(config, kGradReduce.canonical, K::grad_reduce_in_bf16, Value(true));

@@ -79,5 +79,20 @@ TEST(WriteForTarget, CommandLineCountsVirtualStages) {
   EXPECT_TRUE(WriteForTarget(config, env).Get(Knob::num_virtual_stages_per_pipeline_rank).is_none());
 }
 
+TEST(WriteForTarget, CommandLineSaysFieldsOfDdpByItsArguments) {
+  for (const Target target : {Target::kMegatronLm, Target::kLoongForge}) {
+    Environment env;
+    env.target = target;
+    Config config = DefaultsFor(target, kMain, kMain, false);
+    config.Set(Knob::bucket_size, 1000, Origin::kCaller);
+    config.Set(Knob::average_in_collective, true, Origin::kCaller);
+    config.Set(Knob::check_for_nan_in_grad, false, Origin::kCaller);
+    const Config written = WriteForTarget(config, env);
+    EXPECT_EQ(written.Get(Knob::ddp_bucket_size), Value(1000));
+    EXPECT_EQ(written.Get(Knob::ddp_average_in_collective), Value(true));
+    EXPECT_NE(written.Get(Knob::check_for_nan_in_loss_and_grad), Value(false)) << "it would leave out the loss's, too";
+  }
+}
+
 }  // namespace
 }  // namespace flightplan

@@ -4,12 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/catalog/loongforge.h"
+#include "resolver/catalog/spellings.h"
 #include "resolver/read/argparse.h"
 #include "resolver/read/hydra_value.h"
 #include "resolver/render/flag_words.h"
@@ -60,6 +59,13 @@ std::optional<std::string> OverrideOf(const LoongForgeModel* file, Knob knob, co
       target != file->keys.end() && target->second.is_text() && LoongForgeClassTakes(target->second.text(), Name(knob));
   if (!taken) return std::nullopt;
   return absl::StrCat("+", file->foundation, Name(knob));
+}
+
+// Of a field without a flag: whether the argument that it is copied from says it.
+bool SaidByArgument(Knob field, const Config& config) {
+  return absl::c_any_of(CopiedArguments(), [&](const auto& pair) {
+    return pair.first == field && SameWords(config.Get(field), config.Get(pair.second));
+  });
 }
 
 // Its tokenizer of numbers takes the size of the vocabulary from a flag, which nobody sets where the model's file says
@@ -123,8 +129,9 @@ Launch RenderLoongForge(const RenderInput& input) {
     const bool said = config.origin(knob) != Origin::kDefault;
     if (is_default && !said) continue;
     const bool written = !value.is_none() && WriteFlag(Spellings(knob), value, &words);
-    const bool is_word = !Spellings(knob).empty() || (said && FirstFlag(knob, kMain) != nullptr);
-    if (!written && !is_default && is_word) launch.unspelled.push_back(knob);
+    const bool is_word = !Spellings(knob).empty() || config.origin(knob) == Origin::kCaller ||
+                         (said && FirstFlag(knob, kMain) != nullptr);
+    if (!written && !is_default && is_word && !SaidByArgument(knob, config)) launch.unspelled.push_back(knob);
   }
   words.Finish();
   if (config.Get(K::model_name).is_none() && config.Get(K::config_file).is_none()) {

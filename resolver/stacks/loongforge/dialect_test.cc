@@ -47,6 +47,14 @@ TEST(RenderLoongForge, ChangesTheFileByOverridesAndTheRestByFlags) {
   EXPECT_NE(launch.text.find(" \\\n    num_layers=4 \\\n    +batch"), std::string::npos) << launch.text;
 }
 
+TEST(RenderLoongForge, LeavesFieldsOfOtherClassesToTheirFlags) {
+  const Launch launch = Render(Named("qwen3-30b-a3b", {{Knob::bucket_size, 1000},  // copied from the flag's
+                                                       {Knob::ddp_bucket_size, 1000},
+                                                       {Knob::store_param_remainders, false}}));
+  EXPECT_EQ(launch.argv, (Words{"--model-name", "qwen3-30b-a3b", "--ddp-bucket-size", "1000"}));
+  EXPECT_EQ(launch.unspelled, std::vector<Knob>{Knob::store_param_remainders});
+}
+
 TEST(RenderLoongForge, NamesTheFoundationOfAVisionLanguageModel) {
   EXPECT_EQ(Render(Named("qwen3-vl-30b-a3b", {{Knob::num_layers, 4}})).argv,
             (Words{"--model-name", "qwen3-vl-30b-a3b", "model.foundation.num_layers=4"}));
