@@ -24,7 +24,7 @@ void TakeActivation(Editor& e) {
     e.Set(K::gated_linear_unit, true);
   }
   if (f.on(K::squared_relu)) return e.Set(K::activation_func, "squared_relu");
-  if (!f.on(K::quick_geglu)) return;
+  if (f.fork() || !f.on(K::quick_geglu)) return;  // its fork's launch does not look at it
   e.Set(K::gated_linear_unit, true);
   e.Set(K::activation_func, "quick_gelu");
 }
@@ -137,7 +137,10 @@ const Rule kRules[] = {
      .at = {Phase::kModel, -99997},
      .source = "Megatron-LM:megatron/training/argument_utils.py:324",
      .reads = {K::quick_geglu, K::swiglu},
-     .when = [](F f) { return HasCommandLine(f) && f.on(K::quick_geglu) && f.on(K::swiglu) && !f.on(K::squared_relu); },
+     .when =
+         [](F f) {
+           return HasCommandLine(f) && !f.fork() && f.on(K::quick_geglu) && f.on(K::swiglu) && !f.on(K::squared_relu);
+         },
      .needs = "quick_geglu and swiglu exclude each other",
      .fixes = {{{K::quick_geglu, false}}, {{K::swiglu, false}}}},
     {.id = "mlm.rope-type-mla",
@@ -188,7 +191,7 @@ const Rule kRules[] = {
      .at = {Phase::kModel, kFirst, 99},
      .source = "Megatron-LM:megatron/training/argument_utils.py:329",
      .reads = {K::init_method_xavier_uniform},
-     .when = [](F f) { return f.command_line() && !f.fork() && f.on(K::init_method_xavier_uniform); },
+     .when = [](F f) { return f.command_line() && f.on(K::init_method_xavier_uniform); },
      .needs = "upstream hands --init-method-xavier-uniform to a field that TransformerConfig does not have, and stops",
      .fixes = {{{K::init_method_xavier_uniform, false}}}},
 };
