@@ -146,6 +146,19 @@ const Rule kRules[] = {
      .when = [](F f) { return !NegativeSizes(f).empty(); },
      .needs = "a parallel size is at least 1",
      .fix = [](F f) -> std::vector<Patch> { return {NegativeSizes(f)}; }},
+    {.id = "mesh.sharp-group",
+     .area = "launch",
+     .at = {Phase::kMesh, 789},
+     .source = "Megatron-LM:megatron/core/parallel_state.py:789",
+     .reads = {K::sharp_enabled_group, K::use_sharp, K::num_distributed_optimizer_instances},
+     .when =
+         [](F f) {
+           const bool replicas = f.is(K::sharp_enabled_group, "dp_replica") && !ManyInstances(f);
+           return f.set(K::sharp_enabled_group) && (!f.on(K::use_sharp) || replicas);
+         },
+     .needs = "sharp_enabled_group says which group uses SHARP: with use_sharp, and dp_replica with "
+              "num_distributed_optimizer_instances above 1",
+     .fixes = {{{K::sharp_enabled_group, kUnset}}}},
     {.id = "mesh.world-divisible",
      .area = "parallelism",
      .at = {Phase::kMesh, 823},

@@ -143,6 +143,14 @@ const Rule kRules[] = {
          },
      .needs = "before Blackwell, tensor and context parallelism overlap with GEMMs only with "
               "CUDA_DEVICE_MAX_CONNECTIONS=1"},
+    {.id = "mlm.spec-vs-moe",
+     .area = "moe",
+     .at = {Phase::kCliValidate, 1079},
+     .source = "Loong-Megatron:megatron/training/arguments.py:1079",
+     .reads = {K::spec, K::num_moe_experts},
+     .when = [](F f) { return f.set(K::spec) && f.on(K::num_moe_experts); },
+     .needs = "core 0.15 takes no --spec of a model with experts",
+     .fixes = {{{K::spec, kUnset}}}},
     {.id = "mlm.ep-no-fp16",
      .area = "precision",
      .at = {Phase::kCliValidate, 1093},
@@ -156,8 +164,7 @@ const Rule kRules[] = {
      .at = {Phase::kCliValidate, 1244},
      .source = "Loong-Megatron:megatron/training/arguments.py:1244",
      .reads = {K::mtp_shared_layers, K::mtp_num_layers},
-     .when =
-         [](F f) { return f.on(K::mtp_shared_layers) && f.set(K::mtp_num_layers) && f.num(K::mtp_num_layers) <= 1; },
+     .when = [](F f) { return f.on(K::mtp_shared_layers) && f.on(K::mtp_num_layers) && f.num(K::mtp_num_layers) <= 1; },
      .needs = "shared MTP layers need mtp_num_layers of 2 or more",
      .fixes = {{{K::mtp_shared_layers, false}}, {{K::mtp_num_layers, 2}}}},
     {.id = "mlm.cg-expandable",
@@ -307,6 +314,27 @@ const Rule kRules[] = {
          },
      .needs = "the learning rate's warm-up must end before its decay does",
      .fixes = {{{K::lr_warmup_iters, 0}, {K::lr_warmup_fraction, kUnset}}}},
+    {.id = "lff.lr-wsd-needs-decay",
+     .area = "schedule",
+     .at = {Phase::kOptimizer, 9078},
+     .source = "Loong-Megatron:megatron/core/optimizer_param_scheduler.py:78",
+     .reads = {K::lr_decay_style, K::lr_wsd_decay_iters, K::lr_wsd_decay_samples, K::train_iters, K::train_samples},
+     .when =
+         [](F f) {
+           const bool iterations = f.on(K::train_iters);
+           return f.is(K::lr_decay_style, "WSD") && (iterations || f.on(K::train_samples)) &&
+                  f.none(iterations ? K::lr_wsd_decay_iters : K::lr_wsd_decay_samples);
+         },
+     .needs = "the warm-up, stable, decay schedule needs the length of its decay: --lr-wsd-decay-iters, or "
+              "--lr-wsd-decay-samples where the training's length is in samples"},
+    {.id = "lff.weight-decay-positive",
+     .area = "schedule",
+     .at = {Phase::kOptimizer, 9082},
+     .source = "Loong-Megatron:megatron/core/optimizer_param_scheduler.py:82",
+     .reads = {K::weight_decay, K::start_weight_decay},
+     .when = [](F f) { return f.set(K::lr) && f.real(K::start_weight_decay) < 0; },
+     .needs = "weights decay by 0 or more",
+     .fixes = {{{K::weight_decay, 0}, {K::start_weight_decay, 0}}}},
     {.id = "lf.hetero-full-gbs",
      .area = "parallel",
      .at = {Phase::kMesh, 268},
