@@ -236,7 +236,7 @@ class Parser {
 
   void RefuseChoice(const Argument& where, absl::string_view text, const FlagSpec& spec,
                     const std::vector<absl::string_view>& choices) {
-    std::string needs = "it must be one of ";
+    std::string needs = choices.empty() ? "its list of choices is empty: leave the flag out" : "it must be one of ";
     for (size_t i = 0; i < choices.size(); ++i) absl::StrAppend(&needs, i == 0 ? "" : ", ", choices[i]);
     // Upstream's converter for graph modules fails with a KeyError of its own, before argparse can explain.
     const bool graph_module = (spec.flag == "--cuda-graph-scope" || spec.flag == "--cuda-graph-modules") &&

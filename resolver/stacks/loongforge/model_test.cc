@@ -230,6 +230,10 @@ TEST(LoongForgeOverrides, OfAWholePartTakeItAway) {
       << "null is no key to Hydra";
 }
 
+TEST(LoongForgeFlags, OfAnEmptyListOfChoicesTakeNoValue) {
+  EXPECT_EQ(IdsOf(Read("--model-name qwen3-30b-a3b\n--language-model-type qwen\n")), Ids{"mlm.argparse"});
+}
+
 TEST(LoongForgeOverrides, OfAnUnknownFileAreTakenAsTheyAre) {
   const ParseResult result =
       Read("--num-layers 4\n--bf16\n+model.foundation.num_layers=8\nmodel.image_encoder.num_layers=2\nnum_layrs=9\n");
