@@ -178,7 +178,10 @@ bool HoldsAnyWords(absl::Span<const Argument> args) {
 // Flags that no release of any stack has.
 std::ptrdiff_t StrangeFlags(absl::Span<const Argument> args) {
   return std::count_if(args.begin(), args.end(), [](const Argument& arg) {
-    return IsFlag(arg.text) && !arg.unknown && FlagNamed(FlagOf(arg.text)) == nullptr;
+    const absl::string_view flag = FlagOf(arg.text);
+    return IsFlag(arg.text) && !arg.unknown && FlagNamed(flag) == nullptr &&
+           std::none_of(LoongForgeFlags().begin(), LoongForgeFlags().end(),
+                        [flag](const LoongForgeFlag& own) { return own.flag == flag; });
   });
 }
 
@@ -220,7 +223,12 @@ Standing StandingOfReader(const Finding& finding, const Stack& stack, const Know
   if (!knowledge.own_parser) return Standing::kNone;
   if (!stack.vocabulary.empty()) return Standing::kFull;  // whose readers say nothing of what they cannot see
   const bool of_file = absl::StartsWith(finding.rule_id, "lf.");
-  if (of_file && knowledge.file_of_another_day) return knowledge.clear ? Standing::kUnless : Standing::kNone;
+  if (of_file && knowledge.file_of_another_day) {
+    // What the launch itself writes is of this day.
+    const auto written = [](const Observed& seen) { return !seen.value.is_none(); };
+    if (std::any_of(finding.observed.begin(), finding.observed.end(), written)) return Standing::kFull;
+    return knowledge.clear ? Standing::kUnless : Standing::kNone;
+  }
   // A fork's own flags are not all in the knob table; of those that are, it knows the values.
   const bool known = finding.rule_id == "mlm.argparse" || (of_file && !IsFlag(finding.seen));
   if (!knowledge.surroundings && stack.fork && !knowledge.keyed && !known) return Standing::kNone;
