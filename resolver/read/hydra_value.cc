@@ -1,5 +1,6 @@
 #include "resolver/read/hydra_value.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -60,7 +61,7 @@ Value Typed(absl::string_view word) {
 
 class Reader {
  public:
-  explicit Reader(absl::string_view text) : text_(text) {}
+  Reader(absl::string_view text, HydraDicts dicts) : text_(text), dicts_(dicts) {}
 
   absl::StatusOr<Value> Read() {
     FLIGHTPLAN_ASSIGN_OR_RETURN(Value value, Element(0));
@@ -80,7 +81,10 @@ class Reader {
   absl::StatusOr<Value> Element(int depth) {
     SkipSpace();
     if (depth > kMaxDepth) return absl::InvalidArgumentError("lists nested too deep");
-    absl::StatusOr<Value> value = Peek('[') ? ListOf(depth) : (Peek('\'') || Peek('"')) ? Quoted() : Bare();
+    absl::StatusOr<Value> value = Peek('[')                 ? ListOf(depth)
+                                  : Peek('{')               ? Dict(depth)
+                                  : Peek('\'') || Peek('"') ? Quoted()
+                                                            : Bare();
     SkipSpace();
     return value;
   }
@@ -102,6 +106,22 @@ class Reader {
     }
     ++at_;
     return Value(std::move(items));
+  }
+
+  absl::StatusOr<Value> Dict(int depth) {
+    if (dicts_ == HydraDicts::kRefused) return absl::InvalidArgumentError("a {dict} is no value of one field");
+    const size_t begin = at_++;
+    SkipSpace();
+    if (!Peek('}')) {
+      do {
+        const size_t colon = std::min(text_.find_first_of(":,[]{}()='\"", at_), text_.size() - 1);
+        if (text_[colon] != ':' || colon == at_) return absl::InvalidArgumentError("a dict is {key:value,...}");
+        at_ = colon + 1;
+        FLIGHTPLAN_RETURN_IF_ERROR(Element(depth + 1).status());
+      } while (Peek(',') && ++at_ < text_.size());
+    }
+    if (!Peek('}')) return absl::InvalidArgumentError("'{' without '}'");
+    return Value(text_.substr(begin, ++at_ - begin));
   }
 
   // A backslash escapes the quote, and itself only in front of one.
@@ -155,15 +175,14 @@ class Reader {
       word += text_[at_++];
     }
     if (at_ < text_.size() && absl::StrContains("({='\"", text_.substr(at_, 1))) {
-      const bool is_dict = text_[at_] == '{';
-      return absl::InvalidArgumentError(is_dict ? std::string("a {dict} is no value of one field")
-                                                : absl::StrCat("'", text_.substr(at_, 1), "' must stand in quotes"));
+      return absl::InvalidArgumentError(absl::StrCat("'", text_.substr(at_, 1), "' must stand in quotes"));
     }
     const absl::string_view trimmed = absl::StripAsciiWhitespace(word);
     return escaped ? Value(trimmed) : Typed(trimmed);
   }
 
   absl::string_view text_;
+  const HydraDicts dicts_;
   size_t at_ = 0;
 };
 
@@ -181,9 +200,9 @@ std::string WriteHydraValue(const Value& value) {
   return out + "]";
 }
 
-absl::StatusOr<Value> ReadHydraValue(absl::string_view text) {
+absl::StatusOr<Value> ReadHydraValue(absl::string_view text, HydraDicts dicts) {
   if (text.empty()) return Value("");
-  return Reader(text).Read();
+  return Reader(text, dicts).Read();
 }
 
 }  // namespace flightplan

@@ -38,6 +38,20 @@ TEST(HydraValue, RefusesWhatTheLaunchWouldRefuse) {
   EXPECT_FALSE(ReadHydraValue(std::string(100, '[') + std::string(100, ']')).ok());
 }
 
+TEST(HydraValue, KeepsADictAsItIsWrittenWhereOneIsTaken) {
+  for (const char* text : {"{}", "{revision:b14}", "{a: {b: [1,2], c: 'x,}'}, d: null}", "[{a:1},{b:2}]"}) {
+    const absl::StatusOr<Value> value = ReadHydraValue(text, HydraDicts::kAsText);
+    ASSERT_TRUE(value.ok()) << text << ": " << value.status();
+    EXPECT_TRUE(value->is_list() || *value == Value(text)) << text;
+  }
+  for (const char* text : {"{", "{a", "{a}", "{a:", "{a:1", "{a:1,}", "{:1}", "{'a':1}", "{a:1}}", "{a:1},{b:2}"}) {
+    EXPECT_FALSE(ReadHydraValue(text, HydraDicts::kAsText).ok()) << text;
+  }
+  std::string deep;
+  for (int i = 0; i < 100; ++i) deep += "{a:";
+  EXPECT_FALSE(ReadHydraValue(deep + "1" + std::string(100, '}'), HydraDicts::kAsText).ok());
+}
+
 TEST(HydraValue, KeepsAReferenceAsItIsWritten) {
   for (const char* text : {"${hidden_size}", "${a.${b}}", "${oc.env:HOME}", "/run/${name}/x", "${f:1,2}"}) {
     const absl::StatusOr<Value> value = ReadHydraValue(text);

@@ -124,11 +124,14 @@ void OverrideReader::Read(const Argument& argument) {
   }
   const absl::string_view key = text.substr(0, equals);
   if (argument.unknown) return ReadUnknown(key);
-  const absl::StatusOr<Value> value = ReadHydraValue(text.substr(equals + 1));
+  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(key, absl::MaxSplits('.', 1));
+  // No knob is a dict, nor is a variable; other fields of the container are, and nothing looks into them.
+  const bool knob = parts.first == "env_vars" || FindBridgeField(parts.first, parts.second).has_value();
+  const HydraDicts dicts = knob || parts.second.empty() ? HydraDicts::kRefused : HydraDicts::kAsText;
+  const absl::StatusOr<Value> value = ReadHydraValue(text.substr(equals + 1), dicts);
   if (!value.ok()) {
     return Refuse(argument, kUnreadable, Printable(argument.text), std::string(value.status().message()));
   }
-  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(key, absl::MaxSplits('.', 1));
   if (parts.second.empty()) return ReadSection(argument, parts.first, *value);
   ReadField(argument, parts.first, parts.second, *value);
 }

@@ -62,6 +62,19 @@ TEST(ParseBridge, TellsWhatStopsAtAValueOfAnotherType) {
   }
 }
 
+TEST(ParseBridge, TakesADictWhereTheFieldIsNoKnob) {
+  const auto ids = [](const char* word) {
+    const ParseResult parsed = ParseBridge({std::string(word)}, BridgeEnv());
+    return parsed.findings.empty() ? "" : parsed.findings[0].finding.rule_id;
+  };
+  EXPECT_EQ(ids("dataset.hf_dataset.load_kwargs={revision:b14}"), "");
+  EXPECT_EQ(ids("logger.wandb_kwargs={tags:[a,b],notes:{by:me}}"), "");
+  for (const char* word : {"model.num_layers={a:1}", "peft.target_modules={a:1}", "env_vars.A={b:1}",
+                           "comm_overlap={a:1}", "dataset.hf_dataset.load_kwargs={revision}"}) {
+    EXPECT_EQ(ids(word), "bridge-override.unreadable") << word;
+  }
+}
+
 // A YAML file has text where it writes None.
 TEST(ParseBridgeYaml, TellsTextWhereANumberIsMeant) {
   const ParseResult parsed = ParseBridgeYaml(
