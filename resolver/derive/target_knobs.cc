@@ -113,11 +113,13 @@ void CopyGiven(K from, K to, Config* config) {
 void UseBridgeNames(Config* config) {
   CopyGiven(K::num_virtual_stages_per_pipeline_rank, K::virtual_pipeline_model_parallel_size, config);
   CopyGiven(K::check_for_nan_in_loss_and_grad, K::check_for_nan_in_loss, config);
-  CopyGiven(K::check_for_nan_in_loss_and_grad, K::check_for_nan_in_grad, config);
   CopyGiven(K::use_distributed_optimizer, K::optimizer_use_distributed_optimizer, config);
   CopyGiven(K::te_rng_tracker, K::use_te_rng_tracker, config);
   CopyGiven(K::use_te_rng_tracker, K::te_rng_tracker, config);
   CopyGiven(K::seq_length, K::dataset_seq_length, config);
+  for (const auto& [field, argument] : CopiedArguments()) {
+    if (Row(argument).section == Section::kArgs) CopyGiven(argument, field, config);
+  }
   NamePrecision(config);
   NameOverlap(config);
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "resolver/catalog/defaults.h"
+#include "resolver/catalog/spellings.h"
 #include "resolver/derive/target_knobs.h"
 
 namespace flightplan {
@@ -92,6 +93,22 @@ TEST(WriteForTarget, CommandLineSaysFieldsOfDdpByItsArguments) {
     EXPECT_EQ(written.Get(Knob::ddp_average_in_collective), Value(true));
     EXPECT_NE(written.Get(Knob::check_for_nan_in_loss_and_grad), Value(false)) << "it would leave out the loss's, too";
   }
+}
+
+// Each stack's own spelling of what is one value to the config class.
+TEST(WriteForTarget, SaysAFieldByTheFlagThatIsCopiedIntoIt) {
+  for (const auto& [field, argument] : CopiedArguments()) {
+    Environment env;
+    env.target = Target::kMegatronLm;
+    Config config = DefaultsFor(env.target, kMain, kMain, false);
+    config.Set(field, 7, Origin::kCaller);
+    EXPECT_EQ(WriteForTarget(config, env).Get(argument), Value(7)) << Name(argument);
+    config.Set(argument, 8, Origin::kCaller);
+    EXPECT_EQ(WriteForTarget(config, env).Get(argument), Value(8)) << Name(argument);
+  }
+  Config config = DefaultsFor(Target::kMegatronBridge, kMain, kMain, false);
+  config.Set(Knob::ddp_bucket_size, 7, Origin::kCaller);
+  EXPECT_EQ(WriteForTarget(config, Bridge()).Get(Knob::bucket_size), Value(7));
 }
 
 }  // namespace
