@@ -79,19 +79,22 @@ std::optional<Recipe> RecipeFor(absl::string_view hf_model, bool adapters, int r
 
 namespace {
 
+// Samples are packed before the training, which only microbatches of one are.
+constexpr Knob kPacking = Knob::dataset_enable_offline_packing;
+
 // What training is for stays the recipe's, and so do kernels and checks that the configuration leaves alone, and what
 // the precision is copied over. How the run is laid out and held is the answer's.
 bool IsOfTheAnswer(Knob knob) {
-  constexpr Knob kHeldAs[] = {Knob::main_grads_dtype, Knob::main_params_dtype,        Knob::exp_avg_dtype,
-                              Knob::exp_avg_sq_dtype, Knob::calculate_per_token_loss, Knob::optimizer,
-                              Knob::mtp_num_layers};
+  constexpr Knob kHeldAs[] = {
+      Knob::main_grads_dtype,         Knob::main_params_dtype, Knob::exp_avg_dtype,  Knob::exp_avg_sq_dtype,
+      Knob::calculate_per_token_loss, Knob::optimizer,         Knob::mtp_num_layers, kPacking};
   constexpr Knob kOfTheRecipe[] = {Knob::attention_backend,  Knob::average_in_collective,  Knob::bias_activation_fusion,
                                    Knob::manual_gc_eval,     Knob::check_for_nan_in_grad,  Knob::te_rng_tracker,
                                    Knob::use_te_rng_tracker, Knob::cuda_graph_warmup_steps};
   const auto in = [knob](absl::Span<const Knob> knobs) {
     return std::find(knobs.begin(), knobs.end(), knob) != knobs.end();
   };
-  if (in(kHeldAs)) return true;
+  if (in(kHeldAs) || Row(knob).section == Section::kPeft) return true;
   const bool kernels = absl::string_view(Row(knob).group) == "fusion";
   if (kernels || in(kOfTheRecipe) || MixedPrecisionField(knob).has_value()) return false;
   return Row(knob).knob_class == KnobClass::kExecution;
@@ -114,10 +117,14 @@ std::vector<std::pair<Knob, Value>> SetOtherwise(const Recipe& recipe, const Con
     constexpr Section kOthers[] = {Section::kMixedPrecision, Section::kLaunch,    Section::kDataset,
                                    Section::kCheckpoint,     Section::kScheduler, Section::kProfiling,
                                    Section::kLogger};
-    if (std::find(std::begin(kOthers), std::end(kOthers), section) != std::end(kOthers)) continue;
+    const bool others = std::find(std::begin(kOthers), std::end(kOthers), section) != std::end(kOthers);
+    if ((others && knob != kPacking) || knob == Knob::peft_scheme) continue;
     if (!IsOfTheAnswer(knob) || has(written, knob) || has(otherwise, knob)) continue;
     const Value& wanted = config.Get(knob);
-    if (wanted != set->value) otherwise.emplace_back(knob, wanted);
+    if (wanted == set->value) continue;
+    otherwise.emplace_back(knob, wanted);
+    // What says how goes with it (training/config.py:1280).
+    if (knob == kPacking) otherwise.emplace_back(Knob::dataset_offline_packing_specs, Value());
   }
   std::reverse(otherwise.begin(), otherwise.end());
   return otherwise;
