@@ -138,6 +138,11 @@ bool AdaptersConfigured(const Config& config) {
   return scheme.is_text() ? scheme.text() != "none" : AnyWritten(config, *kKnobs);
 }
 
+bool SaysOfAdapters(Knob knob, const Config& config) {
+  return Row(knob).section == Section::kPeft && AdaptersConfigured(config) &&
+         (config.Given(knob) || config.Get(knob).truthy());
+}
+
 bool CommOverlapConfigured(const Config& config) {
   static const auto* const kKnobs = new std::vector<Knob>(KnobsOf(Section::kCommOverlap));
   return config.Get(Knob::comm_overlap_configured).truthy() || AnyWritten(config, *kKnobs);

@@ -42,13 +42,6 @@ const std::vector<DefaultKnob>& WorkerDefaults() {
   return *kDefaults;
 }
 
-// Adapters by the keys of megatron_cfg.peft (setup.py:1782).
-constexpr std::pair<absl::string_view, K> kAdapterKeys[] = {{"dim", K::peft_dim},
-                                                            {"alpha", K::peft_alpha},
-                                                            {"dropout", K::peft_dropout},
-                                                            {"target_modules", K::peft_target_modules},
-                                                            {"exclude_modules", K::peft_exclude_modules}};
-
 class Reader {
  public:
   Reader(const LayeredSettings& settings, ParseResult* out) : settings_(settings), out_(*out), knobs_(out) {}
@@ -175,7 +168,7 @@ class Reader {
     if (!on.has_value()) out_.others.not_modelled = "LoRA adapters of unknown size";
     if (!on.value_or(false)) return;
     knobs_.Set(K::peft_scheme, "lora");
-    for (const auto& [key, knob] : kAdapterKeys) Take(knob, absl::StrCat(peft, key));
+    for (const auto& [key, knob] : kNemoAdapterKeys) Take(knob, absl::StrCat(peft, key));
   }
 
   // Of the policy: nodes of the engine that makes rollouts elsewhere are not its own, nor those of teachers

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -13,6 +14,14 @@ namespace flightplan {
 
 inline constexpr SettingsGrammar kNemoSettings = {.rule_id = "nemo-rl.settings",
                                                   .source = "NeMo-RL:nemo_rl/utils/config.py:69"};
+
+// Adapters by the keys of policy.megatron_cfg.peft (nemo_rl/models/megatron/setup.py:1782).
+inline constexpr std::pair<absl::string_view, Knob> kNemoAdapterKeys[] = {
+    {"dim", Knob::peft_dim},
+    {"alpha", Knob::peft_alpha},
+    {"dropout", Knob::peft_dropout},
+    {"target_modules", Knob::peft_target_modules},
+    {"exclude_modules", Knob::peft_exclude_modules}};
 
 // `args`: behind the script's name. The file of --config, and those that its `defaults` name, are read from
 // env.model_files.

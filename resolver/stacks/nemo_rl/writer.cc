@@ -49,13 +49,18 @@ bool Chosen(Origin origin) { return Config::Given(origin) && origin != Origin::k
 std::string PathOf(Knob knob) {
   if (const absl::string_view path = WordFor(knob, "nemo_rl.path"); !path.empty()) return absl::StrCat("policy.", path);
   const absl::string_view field = FieldNameOf(knob);
+  // Of two classes, by one key (setup.py:1434).
+  if (knob == K::use_distributed_optimizer) return PathOf(K::optimizer_use_distributed_optimizer);
   switch (Row(knob).section) {
     case Section::kOptimizer:
       return absl::StrCat("policy.megatron_cfg.optimizer.", field);
     case Section::kModel:
       return absl::StrCat("policy.megatron_cfg.model_overrides.", field);
     case Section::kPeft:
-      return knob == K::peft_scheme ? "" : absl::StrCat("policy.megatron_cfg.peft.", field);
+      for (const auto& [key, own] : kNemoAdapterKeys) {
+        if (knob == own) return absl::StrCat("policy.megatron_cfg.peft.", key);
+      }
+      break;
     case Section::kDdp:
     case Section::kTrain:
     case Section::kDist:
@@ -93,12 +98,16 @@ class Writer {
   void Write(bool whole) {
     Recompute();
     Fp8();
-    if (AdaptersConfigured(config_)) Line(K::peft_scheme, "policy.megatron_cfg.peft.enabled", "true");
+    const Value& scheme = config_.Get(K::peft_scheme);
+    const bool lora = AdaptersConfigured(config_) && (scheme.is_none() || scheme == Value("lora"));
+    if (lora) Line(K::peft_scheme, "policy.megatron_cfg.peft.enabled", "true");
     for (int i = 0; i < kKnobCount; ++i) {
       const Knob knob = static_cast<Knob>(i);
-      if (!Chosen(config_.origin(knob)) || knob == K::peft_scheme) continue;
+      const bool adapter = Row(knob).section == Section::kPeft;
+      if (!Chosen(config_.origin(knob)) && !(whole && SaysOfAdapters(knob, config_))) continue;
+      if (adapter && (!AdaptersConfigured(config_) || (lora && knob == K::peft_scheme))) continue;
       if (std::find(std::begin(kElsewhere), std::end(kElsewhere), knob) != std::end(kElsewhere)) continue;
-      const std::string path = PathOf(knob);
+      const std::string path = adapter && !lora ? "" : PathOf(knob);
       if (!path.empty()) {
         Line(knob, path, config_.Get(knob).is_none() ? "null" : WriteHydraValue(config_.Get(knob)));
       } else if (Config::Given(config_.origin(knob)) && !config_.Get(knob).is_none()) {

@@ -94,7 +94,7 @@ class Writer {
 
   void Knobs(K knob) {
     const Origin origin = config_.origin(knob);
-    if (!Chosen(origin) || knob == K::mtp_num_layers) return;
+    if ((!Chosen(origin) && !SaysOfAdapters(knob, config_)) || knob == K::mtp_num_layers) return;
     if (std::find(std::begin(kElsewhere), std::end(kElsewhere), knob) != std::end(kElsewhere)) return;
     if (Row(knob).section == Section::kPeft && !AdaptersConfigured(config_)) return;
     const std::string key = RollKeyOf(knob);

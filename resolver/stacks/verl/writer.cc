@@ -27,17 +27,19 @@ bool Chosen(Origin origin) {
   return origin != Origin::kAbsent && origin != Origin::kUpstream && origin != Origin::kModel;
 }
 
-// False: it is no knob of the adapters, or one that verl has no word for.
-bool WriteAdapter(const RenderInput& input, Knob knob, LaunchWriter* words, Launch* launch) {
-  if (Row(knob).section != Section::kPeft) return false;
-  if (!AdaptersConfigured(input.config)) return true;
+// Without a rank of its own there are none, whatever else is said (verl/workers/config/megatron_peft.py:37).
+void WriteAdapter(const RenderInput& input, Knob knob, bool whole, LaunchWriter* words, Launch* launch) {
+  const bool given = input.config.Given(knob);
+  if (!SaysOfAdapters(knob, input.config) || (!given && !whole)) return;
   const auto* const key = std::find_if(std::begin(kVerlAdapterKeys), std::end(kVerlAdapterKeys),
                                        [knob](const VerlAdapterKey& row) { return row.knob == knob; });
-  if (key == std::end(kVerlAdapterKeys)) return false;
   const Value& value = input.config.Get(knob);
+  if (key == std::end(kVerlAdapterKeys)) {
+    if (given && !value.is_none()) launch->unspelled.push_back(knob);
+    return;
+  }
   launch->words.push_back(words->At(knob));
   words->Line(absl::StrCat(key->path, "=", value == Value("mcore_lora") ? "lora" : WriteHydraValue(value)));
-  return true;
 }
 
 // Writes each knob that was chosen; unspelled where verl has no place for it.
@@ -48,7 +50,10 @@ void WriteKnobs(const RenderInput& input, bool whole, LaunchWriter* words, Launc
     const bool elsewhere = std::find(std::begin(kElsewhere), std::end(kElsewhere), knob) != std::end(kElsewhere);
     if (!Chosen(origin) || (elsewhere && (whole || knob != K::micro_batch_size))) continue;
     const Value& value = input.config.Get(knob);
-    if (Config::Given(origin) && WriteAdapter(input, knob, words, launch)) continue;
+    if (Row(knob).section == Section::kPeft) {
+      WriteAdapter(input, knob, whole, words, launch);
+      continue;
+    }
     const absl::string_view path = WordFor(knob, "verl.path");
     const absl::StatusOr<Value> usual = ValueFromJson(WordFor(knob, "verl.default"));
     if (!path.empty()) {
