@@ -31,7 +31,8 @@ TEST(AdapterLaunches, TrainsTheAdaptersThatWereForecast) {
         Row{"megatron-bridge", "moonlight-16b-a3b", "h100-sxm", 8},
         Row{"megatron-bridge", "gpt-oss-20b", "h100-sxm", 8}, Row{"megatron-bridge", "qwen3-235b-a22b", "h200-sxm", 16},
         Row{"verl", "qwen3-30b-a3b", "h100-sxm", 16}, Row{"nemo-rl", "qwen3-30b-a3b", "h100-sxm", 16},
-        Row{"roll", "qwen3-30b-a3b", "h100-sxm", 16}}) {
+        Row{"roll", "qwen3-30b-a3b", "h100-sxm", 16}, Row{"ms-swift", "qwen3-30b-a3b", "h100-sxm", 16},
+        Row{"miles", "qwen3-30b-a3b", "h100-sxm", 16}}) {
     SCOPED_TRACE(absl::StrCat(row.framework, " ", row.model));
     v1::ResolveConfigRequest request = Training(row.model, row.gpu, row.gpus, 4096, 64);
     request.mutable_target()->set_framework(row.framework);

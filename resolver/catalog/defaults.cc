@@ -95,6 +95,7 @@ Config Build(const Flavour& flavour, const std::vector<KnobDefaults>& defaults) 
     config.Set(knob, Pick(defaults[static_cast<size_t>(i)], flavour.class_of(row.section), release_name),
                Origin::kDefault);
   }
+  for (const auto& [knob, value] : flavour.stack().adapter_switches) config.Set(knob, Value(value), Origin::kDefault);
   SetOwnDefaults(flavour.stack(), &config);
   if (!flavour.stack().command_line) return config;
   for (const internal::FlagRow& flag : Flags()) {  // on a command line argparse's defaults replace the classes'

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "resolver/catalog/bridge_fields.h"
 
 namespace flightplan {
 namespace {
@@ -32,7 +33,7 @@ bool Mamba(const Config& c) {
   return c.Get(K::hybrid_layer_pattern).truthy() || c.Get(K::hybrid_override_pattern).truthy();
 }
 
-// By a knob's name, or by how its name begins ("muon_").
+// By a knob's name, or by how its name begins ("muon_", "peft.").
 struct Switch {
   absl::string_view knob;
   bool (*on)(const Config& config);
@@ -54,12 +55,13 @@ constexpr Switch kSwitches[] = {
     {"cuda_graph_scope", Graphs},
     {"cuda_graph_modules", Graphs},
     {"use_mamba_mem_eff_path", Mamba},
+    {"peft.", AdaptersConfigured},
     {"profile_ranks", Profile},
     {"exit_signal", SignalHandler},
 };
 
 bool Covers(absl::string_view entry, absl::string_view name) {
-  return absl::EndsWith(entry, "_") ? absl::StartsWith(name, entry) : name == entry;
+  return absl::EndsWith(entry, "_") || absl::EndsWith(entry, ".") ? absl::StartsWith(name, entry) : name == entry;
 }
 
 }  // namespace

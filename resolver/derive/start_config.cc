@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/catalog/loongforge.h"
 #include "resolver/derive/model_knobs.h"
@@ -67,6 +68,11 @@ Config StartConfig(const NormalizedIntent& intent, std::vector<Knob>* absent) {
     config.Set(positions, Value(intent.workload.seq_length), Origin::kDecided);
   }
   for (const auto& [knob, value] : intent.pins) config.Set(knob, value, Origin::kCaller);
+  const bool adapters = StackOf(intent.env).adapters && AdaptersConfigured(config);
+  const Value& scheme = config.Get(Knob::peft_scheme);
+  if (adapters && (scheme.is_none() || scheme == Value("lora"))) {  // what the stack makes of the word
+    config.Set(Knob::peft_scheme, Value(StackOf(intent.env).lora), Origin::kCaller);
+  }
   return config;
 }
 

@@ -61,6 +61,13 @@ struct Stack {
 
   // It may train low-rank adapters in place of the weights, by the knobs of the section peft.
   bool adapters = false;
+  // What LoRA is there (a choice of peft.scheme), and switches of it that are otherwise than Megatron-Bridge's.
+  absl::string_view lora = "lora";
+  struct AdapterSwitch {
+    Knob knob{};
+    bool value = false;
+  };
+  absl::Span<const AdapterSwitch> adapter_switches = {};
 
   // Its microbatches are packed sequences of many lengths, which no layer in a CUDA graph takes.
   bool packs = false;

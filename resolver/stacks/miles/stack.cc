@@ -40,6 +40,9 @@ bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
   });
 }
 
+// One for each expert (miles/utils/arguments.py:3118).
+constexpr Stack::AdapterSwitch kAdapterSwitches[] = {{Knob::peft_share_expert_adapters, false}};
+
 }  // namespace
 
 extern const Stack kMilesStack;
@@ -50,6 +53,7 @@ const Stack kMilesStack = {
     .own_source = "miles:",
     .command_line = true,
     .adapters = true,
+    .adapter_switches = kAdapterSwitches,
     .packs = true,
     .own_workers = true,
     .exports_to_engine = true,

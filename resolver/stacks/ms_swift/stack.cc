@@ -33,6 +33,9 @@ bool IsLaunch(absl::string_view script, absl::Span<const Argument>) {
   return std::find(std::begin(kCommands), std::end(kCommands), script) != std::end(kCommands);
 }
 
+// One for each expert (swift/megatron/arguments/megatron_args.py:460).
+constexpr Stack::AdapterSwitch kAdapterSwitches[] = {{Knob::peft_share_expert_adapters, false}};
+
 }  // namespace
 
 extern const Stack kMsSwiftStack;
@@ -46,6 +49,8 @@ const Stack kMsSwiftStack = {
     .before_word = "--",
     .hf_models = true,
     .adapters = true,
+    .lora = "mcore_lora",
+    .adapter_switches = kAdapterSwitches,
     .packs = true,
     .predicts_beside_decoder = true,
     .left_off = kLeftOff,

@@ -47,6 +47,10 @@ bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
                      [](const Argument& arg) { return absl::StartsWith(arg.text, "--config_"); });
 }
 
+// One for each expert, of a rank that top-k divides (mcore_adapter/adapters/lora_layer.py:450).
+constexpr Stack::AdapterSwitch kAdapterSwitches[] = {{Knob::peft_share_expert_adapters, false},
+                                                     {Knob::peft_normalize_moe_lora, true}};
+
 }  // namespace
 
 extern const Stack kRollStack;
@@ -59,6 +63,8 @@ const Stack kRollStack = {
     .vocabulary = "roll.path",
     .hf_models = true,
     .adapters = true,
+    .lora = "mcore_lora",
+    .adapter_switches = kAdapterSwitches,
     .own_workers = true,
     .left_off = kLeftOff,
     .marks = {.order = 0, .launch = IsLaunch, .yaml = "strategy_name: megatron_train"},
