@@ -29,6 +29,7 @@
 #include "resolver/judge/draw_config.h"
 #include "resolver/judge/judge.h"
 #include "resolver/judge/judge_launches.h"
+#include "resolver/judge/planned_launch.h"
 #include "resolver/judge/repair_config.h"
 #include "resolver/judge/shown_launch.h"
 #include "resolver/judge/vet_config.h"
@@ -219,6 +220,7 @@ ConfigAnswer Resolver::Answer(const v1::ResolveConfigRequest& request, const Evi
       if (std::optional<Finding> next = find(again, *plan)) plan->run.findings.push_back(*std::move(next));
     }
   }
+  for (Finding& lost : FindUnwrittenPins(*plan, *catalog_)) plan->run.findings.push_back(std::move(lost));
   SortForPeople(&plan->run.findings);
   AnswerOrigin origin{Digest(request, evidence), catalog_->revision(), evidence.revision()};
   const KnownModel* const known = Known(request, plan->intent);

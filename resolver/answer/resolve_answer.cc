@@ -9,6 +9,7 @@
 #include "resolver/answer/response.h"
 #include "resolver/catalog/spellings.h"
 #include "resolver/derive/target_knobs.h"
+#include "resolver/judge/planned_launch.h"
 #include "resolver/stacks/dialects.h"
 
 namespace flightplan {
@@ -44,14 +45,6 @@ void PutLayout(int field, const Config& config, const Placement& placement, Wire
     w->Int(M::kMicrobatchCountFieldNumber, placement.microbatch_count);
     w->Int(M::kEpDomainCountFieldNumber, std::min<int64_t>(placement.ep_domain_count, INT32_MAX));
   });
-}
-
-Launch LaunchIn(absl::string_view dialect, const Config& written, const EnvVars& exported, const ResolvedPlan& plan,
-                const Written* like) {
-  const bool benchmark = plan.intent.workload.objective == Objective::kBenchmark;
-  const std::optional<std::string>& hf_id = plan.intent.model.hf_id;
-  return RenderDialect(dialect, {written, plan.env, exported, like, benchmark,
-                                 hf_id.has_value() ? absl::string_view(*hf_id) : absl::string_view()});
 }
 
 // The plan's own launch is the answer's first; the other run differs from it in the knob and what goes with it alone.

@@ -296,6 +296,10 @@ constexpr Record kRecords[] = {
      "a launch starts as many ranks on every node: GPUs that are no whole nodes leave some part empty, which the "
      "forecast counts where the GPUs of a node are given",
      "torchrun"},
+    {"launch.pin-not-written", "cli", "error", "launch", Verdict::kWillRun, "",
+     "a knob that the caller gives stands in the launch, or the stack runs its value anyway; else an error where that "
+     "changes what is trained or the memory that is forecast, and a warning elsewhere",
+     "flightplan's reading of its own launch"},
     {"launch.world-size", "environment", "warning", "launch", Verdict::kAdvice, "",
      "the launcher starts one process for each GPU that the job asks for or the question states; a job is judged as "
      "its "

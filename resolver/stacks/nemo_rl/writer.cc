@@ -115,6 +115,7 @@ class Writer {
       }
     }
     if (!whole) return;
+    if (config_.Get(K::fp16).truthy()) Line(K::fp16, "policy.precision", "float16");  // its example has bfloat16
     Rollouts();
     const Value& length = config_.Get(K::seq_length);
     if (!length.is_int()) return;

@@ -1,0 +1,25 @@
+// The launch of a resolved question, and which of the caller's words it does not carry.
+#pragma once
+
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "resolver/pipeline/resolved_plan.h"
+#include "resolver/plan/config.h"
+#include "resolver/plan/environment.h"
+#include "resolver/plan/finding.h"
+#include "resolver/render/launch.h"
+
+namespace flightplan {
+
+class Catalog;
+
+// `written`: the plan's, or that of the other run of an A/B, for which `like` is the plan's own launch.
+Launch LaunchIn(absl::string_view dialect, const Config& written, const EnvVars& exported, const ResolvedPlan& plan,
+                const Written* like);
+
+// A finding for each knob that the caller pinned, that the stack's launch has no word for and that it does not run
+// anyway: an error where it changes what is trained or what memory is forecast.
+std::vector<Finding> FindUnwrittenPins(const ResolvedPlan& plan, const Catalog& catalog);
+
+}  // namespace flightplan
