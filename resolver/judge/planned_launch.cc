@@ -8,7 +8,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/catalog/spellings.h"
 #include "resolver/derive/idle_knobs.h"
@@ -91,9 +90,9 @@ class UnwrittenPins {
     if (std::find(unknown_.begin(), unknown_.end(), knob) != unknown_.end()) return true;  // a file says it
     const Config& config = plan_.run.config;
     if (MeansTheSame(runs_->Get(knob), config.Get(knob))) return true;
-    const absl::Span<const FieldFlag> copied = FieldFlags();
-    if (std::any_of(copied.begin(), copied.end(), [&](const FieldFlag& pair) {
-          return pair.flag == knob && MeansTheSame(runs_->Get(pair.field), value);
+    const auto copied = CopiedArguments();
+    if (std::any_of(copied.begin(), copied.end(), [&](const auto& pair) {
+          return pair.second == knob && MeansTheSame(runs_->Get(pair.first), value);
         })) {
       return true;
     }
