@@ -224,7 +224,7 @@ Standing StandingOfReader(const Finding& finding, const Stack& stack, const Know
   if (!stack.vocabulary.empty()) return Standing::kFull;  // whose readers say nothing of what they cannot see
   const bool of_file = absl::StartsWith(finding.rule_id, "lf.");
   if (of_file && knowledge.file_of_another_day) {
-    // What the launch itself writes is of this day.
+    // The classes are those of the stack that is asked for; the keys of the file may be others.
     const auto written = [](const Observed& seen) { return !seen.value.is_none(); };
     if (std::any_of(finding.observed.begin(), finding.observed.end(), written)) return Standing::kFull;
     return knowledge.clear ? Standing::kUnless : Standing::kNone;

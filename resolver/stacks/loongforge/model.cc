@@ -61,12 +61,8 @@ class ModelFile {
               absl::string_view source = kCompose) {
     KeepFinding(MakeParseFinding(at, rule_id, severity, std::move(seen), std::move(needs), source), &out_->findings);
   }
-  // `key`: of a word that can be read, which stands whatever else is known of the launch.
-  void Refuse(const Argument& word, std::string needs, absl::string_view key = "") {
-    ParseFinding found = MakeParseFinding(word.at, "lf.hydra-override", Severity::kError, Printable(word.text),
-                                          std::move(needs), kCompose);
-    if (!key.empty()) found.finding.observed.push_back({Printable(key), Value(Printable(word.text))});
-    KeepFinding(std::move(found), &out_->findings);
+  void Refuse(const Argument& word, std::string needs) {
+    Report(word.at, "lf.hydra-override", Severity::kError, Printable(word.text), std::move(needs));
   }
 
   const ParsedKnob* Last(Knob knob) const {
@@ -144,7 +140,7 @@ class ModelFile {
   }
 
   void Apply(const ModelOverride& change, const Argument& word) {
-    const auto refuse = [&](std::string needs) { Refuse(word, std::move(needs), change.key); };
+    const auto refuse = [&](std::string needs) { Refuse(word, std::move(needs)); };
     if (const std::optional<std::string> needs = HydraNeeds(change)) {
       if (!needs->empty()) refuse(*needs);
       return;
