@@ -16,6 +16,7 @@
 #include "resolver/judge/converted_question.h"
 #include "resolver/judge/read_config.h"
 #include "resolver/judge/same_meaning.h"
+#include "resolver/plan/intent.h"
 #include "resolver/plan/judge_question.h"
 #include "resolver/plan/model_fields.h"
 #include "resolver/plan/stack.h"
