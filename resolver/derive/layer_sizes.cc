@@ -1,14 +1,10 @@
 // Bytes of an element, and tokens of a microbatch, that layers are made of.
 #include <algorithm>
 
+#include "resolver/base/real.h"
 #include "resolver/derive/layer_bytes.h"
 
 namespace flightplan {
-namespace {
-
-double D(int64_t size) { return static_cast<double>(size); }
-
-}  // namespace
 
 double StreamBytes(const Candidate& c) { return c.precision == GemmPrecision::kFp32 || c.fp32_values ? 4 : 2; }
 
