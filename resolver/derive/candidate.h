@@ -169,6 +169,7 @@ struct Candidate {
   uint16_t bf16_layers = 0;               // layers at both ends that a low-precision recipe keeps in bf16
   bool overlap_optimizer_copies = false;  // overlap_cpu_optimizer_d2h_h2d
   Adapters adapters;                      // trained in place of the weights
+  bool reference_forward = false;         // each forward pass is a reference model's, too
   bool deterministic = false;             // deterministic_mode
 
   // Rows of the busiest expert rank where the router would send it `routed` times an even share: a capacity bounds

@@ -144,6 +144,10 @@ LayerTime Assembler::Layer(const LayerModules& m, PairedLayer* paired) const {
     AddScaled(times.fwd, full_, &times.again);
     times.again_exchange = full_ * times.fwd_exchange;
   }
+  if (plan_.reference_forward) {
+    times.fwd += m.fwd;
+    times.fwd_exchange *= 2;
+  }
   for (Load* load : {&times.fwd, &times.bwd, &times.again}) load->memory += load->kernels * kernel_us_;
   AddHost(m, &times);
   if (times.pair == 0) {
@@ -157,6 +161,7 @@ LayerTime Assembler::Layer(const LayerModules& m, PairedLayer* paired) const {
 LayerTime Assembler::Head(const Module& head) const {
   LayerTime times;
   times.fwd = head.fwd;
+  if (plan_.reference_forward) times.fwd += head.fwd;
   times.bwd = head.bwd;
   times.bwd += head.wgrad;
   times.pair = times.fwd.gpu() + times.bwd.gpu();

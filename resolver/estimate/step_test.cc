@@ -114,6 +114,16 @@ TEST(ForecastStep, DeterministicModeLoopsOverADeltaRule) {
   }
 }
 
+// A pass of three: forward, and backward for two of it.
+TEST(ForecastStep, AReferenceModelTakesOneForwardPassMore) {
+  Case c("llama-3.1-70b", "h100", 64, 4);
+  const StepForecast alone = c.Forecast();
+  c.plan.reference_forward = true;
+  const StepForecast beside = c.Forecast();
+  EXPECT_NEAR(beside.us / alone.us, 4.0 / 3, 0.05);
+  EXPECT_NEAR(beside.parts.matmul / alone.parts.matmul, 4.0 / 3, 0.02);
+}
+
 TEST(ForecastStep, MoreVirtualStagesShrinkTheBubble) {
   const double plain = Case("llama-3.1-70b", "h100", 64, 4).Forecast().parts.bubble;
   const double interleaved = Case("llama-3.1-70b", "h100", 64, 4, 5).Forecast().parts.bubble;

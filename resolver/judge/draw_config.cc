@@ -24,7 +24,7 @@ absl::StatusOr<Timeline> DrawConfig(const JudgedConfig& judged, const TimelineAs
         "sizes do not come out even",
         judged.not_judged.empty() ? "" : "; not judged: ", absl::StrJoin(judged.not_judged, "; ")));
   }
-  const Candidate candidate = CandidateOf(judged.model->config, run.env, model->shape(), judged.estimate->layout);
+  const Candidate candidate = CandidateOf(*judged.model, run.env, judged.estimate->layout);
   return DrawStep(model->shape(), model->work(), candidate, model->rates(), asked);
 }
 

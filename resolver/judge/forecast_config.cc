@@ -28,7 +28,7 @@ double StepUs(const StepModel& model, const Candidate& candidate) {
 double MovedStepUs(const WeighedModel& model, const Environment& env, const StageLayout& stages) {
   const std::optional<StepModel> steps = StepModelOf(model);
   if (!steps.has_value()) return 0;
-  const std::optional<StepForecast> step = steps->Forecast(CandidateOf(model.config, env, steps->shape(), stages));
+  const std::optional<StepForecast> step = steps->Forecast(CandidateOf(model, env, stages));
   std::vector<Finding> named;  // by the answer itself
   return step.has_value() && step->is_finite() ? MovedOutlook(model, *step, &named).us : 0;
 }
@@ -38,7 +38,7 @@ std::optional<ForecastedConfig> ForecastConfig(const WeighedModel& model, const 
   const std::optional<StepModel> steps = StepModelOf(model);
   if (!steps.has_value()) return std::nullopt;
   KeepSteadyPasses(stages);
-  const Candidate candidate = CandidateOf(model.config, run.env, steps->shape(), *stages);
+  const Candidate candidate = CandidateOf(model, run.env, *stages);
   const std::optional<StepForecast> step = steps->Forecast(candidate);
   if (!step.has_value() || !step->is_finite()) return std::nullopt;
   StepOutlook outlook = MovedOutlook(model, *step, findings);

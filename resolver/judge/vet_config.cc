@@ -114,7 +114,8 @@ class PatchForecast {
  private:
   FixOutcome With(const Config& config, const Environment& env, const StageLayout& stages, FitVerdict than) const {
     const GpuSystem& gpu = model_ != nullptr ? model_->intent.gpu : **inputs_.gpu;
-    const Candidate candidate = CandidateOf(AsTrained(inputs_.others, config), env, *shape_, stages);
+    Candidate candidate = CandidateOf(AsTrained(inputs_.others, config), env, *shape_, stages);
+    candidate.reference_forward = model_ != nullptr && model_->reference_forward;
     MemoryForecast memory;
     ForecastMemory(*shape_, candidate, MemoryOf(gpu), &memory);
     FixOutcome outcome;

@@ -106,6 +106,7 @@ WeighedConfig Forecast(const WeighingInputs& inputs, const GpuSystem& gpu, const
     weighed_model->intent.pins.emplace_back(Knob::dsa_kernel_backend, indexer);
   weighed_model->shape = *std::move(shape);
   weighed_model->config = config;
+  weighed_model->reference_forward = inputs.others != nullptr && inputs.others->reference_forward;
   WeighedConfig weighed;
   if (inputs.fullest_alone) weighed_model->intent.view = View::kVerdict;
   weighed.estimate = Estimate(weighed_model->intent, weighed_model->shape, PlaceLayout(config, env), config, env.vars,
@@ -169,6 +170,12 @@ int64_t LeastWithout(const WeighingInputs& inputs, const GpuSystem& gpu, const s
 }
 
 }  // namespace
+
+Candidate CandidateOf(const WeighedModel& model, const Environment& env, const StageLayout& stages) {
+  Candidate candidate = CandidateOf(model.config, env, model.shape, stages);
+  candidate.reference_forward = model.reference_forward;
+  return candidate;
+}
 
 Config AsTrained(const MemoryOfOthers* others, const Config& config) {
   Config trained = config;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "resolver/derive/candidate.h"
 #include "resolver/derive/shape.h"
 #include "resolver/engine/engine.h"
 #include "resolver/estimate/estimate.h"
@@ -37,8 +38,12 @@ struct WeighedModel {
   NormalizedIntent intent;
   ModelShape shape;
   Config config;                               // AsTrained
+  bool reference_forward = false;              // MemoryOfOthers
   const EvidenceSnapshot* evidence = nullptr;  // reported runs that its forecasts are moved by; null: none
 };
+
+// What its step is timed by.
+Candidate CandidateOf(const WeighedModel& model, const Environment& env, const StageLayout& stages);
 
 struct WeighedConfig {
   std::optional<EstimatedPlan> estimate;

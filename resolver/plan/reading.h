@@ -58,8 +58,9 @@ struct MemoryOfOthers {
   std::string not_modelled;         // a phrase of what no formula weighs: "LoRA adapters"; empty: nothing
   // What is counted though it is elsewhere while layers run: "optimizer states that wait on the host". Empty: nothing.
   std::string counted_too;
-  int weight_copies = 0;       // of the model's weights, laid out as they are: a reference model
-  int sequences_a_sample = 1;  // of a microbatch: 2 where its size counts pairs
+  int weight_copies = 0;           // of the model's weights, laid out as they are: a reference model
+  bool reference_forward = false;  // a reference model runs forward beside each forward pass of a step
+  int sequences_a_sample = 1;      // of a microbatch: 2 where its size counts pairs
 };
 
 struct ParseResult {

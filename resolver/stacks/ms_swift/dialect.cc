@@ -205,6 +205,7 @@ class Reader {
     }
     if (Rlhf("kto")) others.not_modelled = "completions of other prompts beside each";
     if (Rlhf("dpo") || Rlhf("rm")) TakePairs(adapters);
+    others.reference_forward = Rlhf("dpo");  // of adapters the model without them (megatron/trainers/dpo_trainer.py:88)
     if (Rlhf("gkd") && words_.Has("teacher_model")) others.holder = "the teacher model";
     if (Rlhf("grpo") && !adapters) others.weight_copies = 1;
     const bool beside = words_.Text("vllm_mode") == "colocate" && (Rlhf("grpo") || Rlhf("gkd"));

@@ -118,6 +118,8 @@ TEST(ParseMsSwift, SaysThatSamplesArePairs) {
   EXPECT_EQ(Read(dpo).others.weight_copies, 1);
   EXPECT_EQ(Read(absl::StrCat(dpo, " --packing true")).others.sequences_a_sample, 1);
   EXPECT_EQ(Read(absl::StrCat(dpo, " --tuner_type lora")).others.weight_copies, 0);
+  EXPECT_TRUE(Read(absl::StrCat(dpo, " --tuner_type lora")).others.reference_forward);
+  EXPECT_FALSE(Read("sft --model m --dataset d").others.reference_forward);
   const ParseResult rewards = Read("rlhf --rlhf_type rm --model m --dataset d");
   EXPECT_EQ(rewards.others.sequences_a_sample, 2);
   EXPECT_EQ(rewards.others.weight_copies, 0);
