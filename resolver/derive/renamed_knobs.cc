@@ -145,11 +145,28 @@ std::optional<RenamedKnob> OldPattern(K knob, const Value& value, const Environm
                      value};
 }
 
+// What LoongForge's fork computes again within its overlap, or without a name elsewhere.
+std::optional<RenamedKnob> WithoutForkModules(K knob, const Value& value, const Environment& env) {
+  if (knob != K::recompute_modules || StackOf(env).fork) return std::nullopt;
+  constexpr absl::string_view kOfFork[] = {"a2a_overlap_attn", "a2a_overlap_post_attn", "a2a_overlap_mlp", "mlp_act",
+                                           "pre_mlp",          "routed_experts"};
+  Value::List kept, lost;
+  for (const Value& module : value.list()) {
+    const bool own = std::find(std::begin(kOfFork), std::end(kOfFork), module.text()) != std::end(kOfFork);
+    (own ? lost : kept).push_back(module);
+  }
+  if (lost.empty()) return std::nullopt;
+  RenamedKnob rest{knob, Value(), "LoongForge's fork alone computes these again", Value(std::move(lost))};
+  if (!kept.empty()) rest.value = Value(std::move(kept));
+  return rest;
+}
+
 }  // namespace
 
 std::optional<RenamedKnob> RenameFor(Knob knob, const Value& value, const Config& config, const Environment& env) {
   if (std::optional<RenamedKnob> graphs = Graphs(knob, value, config, env); graphs.has_value()) return graphs;
   if (std::optional<RenamedKnob> pattern = OldPattern(knob, value, env); pattern.has_value()) return pattern;
+  if (std::optional<RenamedKnob> modules = WithoutForkModules(knob, value, env); modules.has_value()) return modules;
   for (const Rename& row : kRenames) {
     if (knob == row.before && env.core_release >= row.since) return RenamedKnob{row.after, value, row.why};
     if (knob == row.after && env.core_release < row.since) return RenamedKnob{row.before, value, row.why};

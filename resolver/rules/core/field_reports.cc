@@ -372,7 +372,6 @@ const Rule kRules[] = {
      .at = {Phase::kHardware, 230},
      .source = "NVIDIA/Megatron-LM#1986; Megatron-LM@d98e8a64dd "
                "megatron/core/optimizer/cpu_offloading/hybrid_optimizer.py:274; #4623 is to mend it",
-     .core = {.since = 14},
      .reads = {K::optimizer_cpu_offload, K::optimizer_offload_fraction, K::use_megatron_fsdp, K::use_torch_fsdp2,
                K::megatron_fsdp_version},
      .when =
