@@ -16,16 +16,16 @@ class OnceEach {
 
   // `key` is one of those that were added. `make()` returns a unique_ptr and is called once for a key.
   template <typename Make>
-  const Value& At(const Key& key, const Make& make) {
-    Slot& slot = slots_.at(key);
+  const Value& At(const Key& key, const Make& make) const {
+    const Slot& slot = slots_.at(key);
     absl::call_once(slot.once, [&] { slot.value = make(); });
     return *slot.value;
   }
 
  private:
   struct Slot {
-    absl::once_flag once;
-    std::unique_ptr<const Value> value;
+    mutable absl::once_flag once;
+    mutable std::unique_ptr<const Value> value;
   };
   std::map<Key, Slot> slots_;
 };

@@ -114,7 +114,7 @@ Config Build(const Flavour& flavour, const std::vector<KnobDefaults>& defaults) 
 const Config& DefaultsFor(Target target, int core_release, int bridge_release, bool mla) {
   using Key = std::tuple<Target, int, int, bool>;
   static const auto* const kRead = new std::vector<KnobDefaults>(ReadDefaults());
-  static auto* const configs = [] {
+  static const auto* const kConfigs = [] {
     auto* all = new OnceEach<Key, Config>();
     for (const Stack* stack : AllStacks()) {
       const bool bridge = stack->container;
@@ -129,7 +129,7 @@ const Config& DefaultsFor(Target target, int core_release, int bridge_release, b
   const bool is_bridge = StackOf(target).container;
   const Flavour flavour{target, is_bridge ? 0 : NearestRelease(kCoreReleases, core_release),
                         is_bridge ? NearestRelease(kBridgeReleases, bridge_release) : kMain, mla};
-  return configs->At(Key(target, flavour.core_release, flavour.bridge_release, mla), [&] {
+  return kConfigs->At(Key(target, flavour.core_release, flavour.bridge_release, mla), [&] {
     auto config = std::make_unique<Config>(Build(flavour, *kRead));
     config->KeepForever();
     return config;

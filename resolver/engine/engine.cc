@@ -127,7 +127,7 @@ absl::Span<const Rule* const> Program::ChecksOf(absl::string_view area) const {
 
 const Program& Program::For(Target target, int core_release, int bridge_release) {
   using Key = std::tuple<Target, int, int>;
-  static auto* const programs = [] {
+  static const auto* const kPrograms = [] {
     auto* all = new OnceEach<Key, Program>();
     for (const Stack* stack : AllStacks()) {
       const bool numbered = stack->release == &Environment::bridge_release;
@@ -142,8 +142,8 @@ const Program& Program::For(Target target, int core_release, int bridge_release)
   const bool numbered = StackOf(target).release == &Environment::bridge_release;
   const int bridge = numbered ? NearestRelease(kBridgeReleases, bridge_release) : kMain;
   const int core = NearestRelease(kCoreReleases, core_release);
-  return programs->At(Key(target, core, bridge),
-                      [&] { return std::unique_ptr<const Program>(new Program(target, core, bridge)); });
+  return kPrograms->At(Key(target, core, bridge),
+                       [&] { return std::unique_ptr<const Program>(new Program(target, core, bridge)); });
 }
 
 Verdict VerdictOf(Phase phase) {
