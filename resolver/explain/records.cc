@@ -298,7 +298,7 @@ constexpr Record kRecords[] = {
      "torchrun"},
     {"launch.pin-not-written", "cli", "error", "launch", Verdict::kWillRun, "",
      "a knob that the caller gives stands in the launch, or the stack runs its value anyway; else an error where that "
-     "changes what is trained or the memory that is forecast, and a warning elsewhere",
+     "changes the model, its optimizer or the memory that is forecast, and a warning elsewhere",
      "flightplan's reading of its own launch"},
     {"launch.world-size", "environment", "warning", "launch", Verdict::kAdvice, "",
      "the launcher starts one process for each GPU that the job asks for or the question states; a job is judged as "

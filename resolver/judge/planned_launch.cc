@@ -115,7 +115,10 @@ class UnwrittenPins {
   }
 
   Finding Lost(Knob knob, const Value& value) const {
-    const bool grave = Row(knob).knob_class == KnobClass::kConvergence || ChangesMemory(knob);
+    // Another model, another optimizer or another memory; a seed or an interval of the stack's own stops nobody.
+    const internal::KnobRow& row = Row(knob);
+    const bool learns = row.section == Section::kModel || row.section == Section::kOptimizer;
+    const bool grave = (learns && row.knob_class == KnobClass::kConvergence) || ChangesMemory(knob);
     const Value& instead = runs_->Get(knob);
     Finding finding;
     finding.rule_id = "launch.pin-not-written";
