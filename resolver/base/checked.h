@@ -30,7 +30,10 @@ class Checked {
     product.ok_ = !__builtin_mul_overflow(a.value_, b.value_, &product.value_) && a.ok_ && b.ok_;
     return product;
   }
-  Checked& operator+=(Checked b) { return *this = *this + b; }
+  Checked& operator+=(Checked b) {
+    ok_ = !__builtin_add_overflow(value_, b.value_, &value_) && ok_ && b.ok_;
+    return *this;
+  }
 
  private:
   int64_t value_ = 0;
