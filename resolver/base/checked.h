@@ -30,6 +30,7 @@ class Checked {
     product.ok_ = !__builtin_mul_overflow(a.value_, b.value_, &product.value_) && a.ok_ && b.ok_;
     return product;
   }
+  // In place: of `*this = *this + b`, built for size, GCC 12 lost the first of two sums.
   Checked& operator+=(Checked b) {
     ok_ = !__builtin_add_overflow(value_, b.value_, &value_) && ok_ && b.ok_;
     return *this;
