@@ -81,32 +81,5 @@ TEST(LayerModules, ExpertsWithoutTheGroupedProductAreLaunchedOneByOne) {
   EXPECT_GT(b.parts.matmul, a.parts.matmul);
 }
 
-// A card's network is no faster than the link that it hangs on, unless the GPU has another way to it.
-TEST(GpuRates, ANetworkCardHangsOnTheHostsLink) {
-  GpuSystem gpu = **TheCatalog().FindGpu("l40s");
-  const double behind_pcie4 = RatesOf(gpu).collective_network_us;
-  gpu.host_link_bytes_per_second = 64e9;
-  EXPECT_NEAR(behind_pcie4 / RatesOf(gpu).collective_network_us, 50.0 / 32, 1e-6);
-  gpu = **TheCatalog().FindGpu("gb200");
-  const double superchip = RatesOf(gpu).collective_network_us;
-  gpu.host_link_bytes_per_second = 10e9;
-  EXPECT_EQ(RatesOf(gpu).collective_network_us, superchip);
-}
-
-// Dao-AILab/flash-attention#1310, zzc0721/torch-performance-test-data#77: the H20 reaches more of its peak.
-TEST(GpuRates, CutTensorCoresAreFedAndPowered) {
-  const GpuRates h20 = RatesOf(**TheCatalog().FindGpu("h20")), h100 = RatesOf(**TheCatalog().FindGpu("h100"));
-  const auto share = [](const GpuRates& rates, double us, GemmPrecision precision) {
-    return rates.peak_us[static_cast<size_t>(precision)] / us;
-  };
-  for (const GemmPrecision precision : {GemmPrecision::kBf16, GemmPrecision::kFp8Blockwise}) {
-    const auto at = static_cast<size_t>(precision);
-    EXPECT_GT(share(h20, h20.gemm_us[at], precision), 0.9);
-    EXPECT_LT(share(h100, h100.gemm_us[at], precision), 0.85);
-  }
-  EXPECT_GT(share(h20, h20.attention_forward_us, GemmPrecision::kBf16),
-            1.1 * share(h100, h100.attention_forward_us, GemmPrecision::kBf16));
-}
-
 }  // namespace
 }  // namespace flightplan

@@ -3,10 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <string>
-#include <vector>
 
 #include "resolver/catalog/catalog.h"
 #include "resolver/derive/pipeline.h"
@@ -14,7 +11,6 @@
 #include "resolver/estimate/effect.h"
 #include "resolver/estimate/exchange.h"
 #include "resolver/estimate/layer_modules.h"
-#include "resolver/estimate/layer_terms.h"
 #include "resolver/estimate/schedule.h"
 #include "resolver/estimate/step_test_util.h"
 
@@ -290,63 +286,6 @@ TEST(ForecastStep, AScanExchangesTheSequenceForHeads) {
   Case dense("llama-3.1-8b", "h100", 64);
   dense.plan.cp = 4;
   EXPECT_GT(hybrid, 2 * dense.Forecast().parts.context_parallel);
-}
-
-TEST(WithProfile, AMeasurementStandsInPlaceOfTheCatalogue) {
-  Case c("llama-3.1-70b", "h100", 64, 4);
-  const StepForecast before = c.Forecast();
-  const ProbeFigure figures[] = {{"mm.dense", 500, 0.01}, {"router.topk", 3, 0.01}};
-  c.rates = WithProfile(c.rates, figures);
-  const StepForecast after = c.Forecast();
-  EXPECT_GT(after.parts.matmul, before.parts.matmul);  // 500 TFLOP/s are less than the catalogue expects
-  EXPECT_EQ(after.parts.attention, before.parts.attention);
-  EXPECT_LT((after.high_us - after.us) / after.us, (before.high_us - before.us) / before.us);
-}
-
-// The curves against what others measured: B200, bf16.
-TEST(GpuRates, GroupedProductsFollowTheMeasuredCurve) {
-  const GpuRates rates = RatesOf(**TheCatalog().FindGpu("b200"));
-  const double large = 0.49;  // what that machine's large products reach
-  std::vector<double> errors;
-  for (const MeasuredGroupedGemm& row : kMeasuredGroupedGemms) {
-    // Published layouts leave an expert some hundreds of rows and more; below, that machine loses more than others do.
-    if (row.stage == "weight_gradient" || row.rows < 256) continue;
-    const double share = large / (1 + rates.k.gemm_half_rows_grouped / row.rows + rates.k.gemm_half_out / row.n +
-                                  rates.k.gemm_half_in / row.k);
-    errors.push_back(std::abs(std::log(share / row.share)));
-  }
-  std::sort(errors.begin(), errors.end());
-  ASSERT_GT(errors.size(), 20U);
-  EXPECT_LT(errors[errors.size() / 2], 0.15);
-  EXPECT_LT(errors.back(), 0.7);
-}
-
-// Against gemm.wgrad of catalog/profiles, in microseconds for eight experts.
-TEST(GpuRates, WeightGradientsOfFewRowsWaitForTheirBuffer) {
-  struct Measured {
-    const char* gpu;
-    double rows, in, out, us;
-  };
-  constexpr Measured kMeasured[] = {{"h100-sxm", 256, 2048, 1536, 107},  {"h100-sxm", 1024, 2048, 1536, 135},
-                                    {"h100-sxm", 4096, 2048, 1536, 310}, {"h100-sxm", 256, 768, 2048, 60},
-                                    {"h100-sxm", 1024, 768, 2048, 79},   {"h200-sxm", 256, 2048, 1536, 87},
-                                    {"h200-sxm", 1024, 2048, 1536, 121}};
-  Candidate plan;
-  plan.gradient_bytes = 4;
-  for (const Measured& m : kMeasured) {
-    const GpuRates rates = RatesOf(**TheCatalog().FindGpu(m.gpu));
-    const LayerTerms terms(ModelWork{}, plan, rates);
-    const double us = terms.ExpertProductsOf(8 * m.rows, m.in, m.out, 0, m.rows).wgrad;
-    EXPECT_NEAR(us / m.us, 0.88, 0.13) << m.gpu << " " << m.rows << " rows: " << us << " us";
-  }
-}
-
-TEST(Coefficients, EachHasASourceAndAnError) {
-  for (const CoefficientRow& row : kCoefficientRows) {
-    EXPECT_FALSE(row.source.empty()) << row.name;
-    EXPECT_GT(row.error, 0) << row.name;
-    EXPECT_GT(StepCoefficients().*row.field, 0) << row.name;
-  }
 }
 
 TEST(ForecastStep, SaysNothingForAGpuWithoutRates) {
