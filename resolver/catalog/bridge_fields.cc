@@ -138,6 +138,11 @@ bool AdaptersConfigured(const Config& config) {
   return scheme.is_text() ? scheme.text() != "none" : AnyWritten(config, *kKnobs);
 }
 
+bool TrainsLora(const Config& config) {
+  const Value& scheme = config.Get(Knob::peft_scheme);
+  return AdaptersConfigured(config) && (scheme.is_none() || scheme == Value("lora") || scheme == Value("mcore_lora"));
+}
+
 bool SaysOfAdapters(Knob knob, const Config& config) {
   return Row(knob).section == Section::kPeft && AdaptersConfigured(config) &&
          (config.Given(knob) || config.Get(knob).truthy());

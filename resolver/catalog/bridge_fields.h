@@ -21,6 +21,9 @@ std::optional<Knob> FindBridgeField(absl::string_view section, absl::string_view
 // Adapters are trained in place of the weights: their class is named, or one of its fields is written.
 bool AdaptersConfigured(const Config& config);
 
+// Of stacks with adapters of one kind: they are that, Megatron-Bridge's LoRA or mcore_adapter's.
+bool TrainsLora(const Config& config);
+
 // A whole launch that trains adapters says this of them: what is given, and what may be otherwise by the stack's
 // default.
 bool SaysOfAdapters(Knob knob, const Config& config);

@@ -72,7 +72,10 @@ const internal::LoongForgeClassRow* FindClass(absl::string_view target) {
 }
 
 bool Says(const internal::LoongForgeClassRow* row, absl::string_view field) {
-  return absl::StrContains(absl::StrCat("|", row->fields, "|"), absl::StrCat("|", field, "|"));
+  for (const absl::string_view own : absl::StrSplit(row->fields, '|')) {
+    if (own == field) return true;
+  }
+  return false;
 }
 
 // By the name of an argument.

@@ -145,9 +145,16 @@ std::optional<RenamedKnob> OldPattern(K knob, const Value& value, const Environm
                      value};
 }
 
-// What LoongForge's fork computes again within its overlap, or without a name elsewhere.
-std::optional<RenamedKnob> WithoutForkModules(K knob, const Value& value, const Environment& env) {
-  if (knob != K::recompute_modules || StackOf(env).fork) return std::nullopt;
+// What LoongForge's fork computes again within its overlap, or without a name elsewhere; and the switch of what it
+// offloads by tensors, which others refuse without modules.
+std::optional<RenamedKnob> WithoutForkModules(K knob, const Value& value, const Config& config,
+                                              const Environment& env) {
+  if (StackOf(env).fork) return std::nullopt;
+  if (knob == K::fine_grained_activation_offloading && config.Get(K::offload_tensors).truthy() &&
+      !config.Get(K::offload_modules).truthy()) {
+    return RenamedKnob{knob, Value(), "it offloads offload_tensors alone, which LoongForge's fork has", value};
+  }
+  if (knob != K::recompute_modules) return std::nullopt;
   constexpr absl::string_view kOfFork[] = {"a2a_overlap_attn", "a2a_overlap_post_attn", "a2a_overlap_mlp", "mlp_act",
                                            "pre_mlp",          "routed_experts"};
   Value::List kept, lost;
@@ -166,7 +173,8 @@ std::optional<RenamedKnob> WithoutForkModules(K knob, const Value& value, const 
 std::optional<RenamedKnob> RenameFor(Knob knob, const Value& value, const Config& config, const Environment& env) {
   if (std::optional<RenamedKnob> graphs = Graphs(knob, value, config, env); graphs.has_value()) return graphs;
   if (std::optional<RenamedKnob> pattern = OldPattern(knob, value, env); pattern.has_value()) return pattern;
-  if (std::optional<RenamedKnob> modules = WithoutForkModules(knob, value, env); modules.has_value()) return modules;
+  if (std::optional<RenamedKnob> of_fork = WithoutForkModules(knob, value, config, env); of_fork.has_value())
+    return of_fork;
   for (const Rename& row : kRenames) {
     if (knob == row.before && env.core_release >= row.since) return RenamedKnob{row.after, value, row.why};
     if (knob == row.after && env.core_release < row.since) return RenamedKnob{row.before, value, row.why};

@@ -302,8 +302,7 @@ constexpr Record kRecords[] = {
      "flightplan's reading of its own launch"},
     {"launch.world-size", "environment", "warning", "launch", Verdict::kAdvice, "",
      "the launcher starts one process for each GPU that the job asks for or the question states; a job is judged as "
-     "its "
-     "launcher says, a question on the GPUs that it states",
+     "its launcher says, a question on the GPUs that it states",
      "flightplan's reading of launch scripts", "slurm.world-size"},
     {"layout.none-found", "plan", "warning", "", Verdict::kAdvice,
      "tensor_model_parallel_size pipeline_model_parallel_size "

@@ -84,12 +84,6 @@ class Conversion {
             absl::StrCat(TargetName(to_.env), " evaluates on prompts: --eval-prompt-data NAME FILE --eval-interval N"));
         continue;
       }
-      if (source == Knob::fine_grained_activation_offloading && !Has(to_, Knob::offload_tensors) &&
-          !runs_here.Get(Knob::offload_modules).truthy()) {  // a switch with nothing left to offload is refused
-        Add(&out_.dropped, source, value, "",
-            absl::StrCat("it offloads offload_tensors alone, of which ", TargetName(to_.env), " has no such knob"));
-        continue;
-      }
       if (!Has(to_, move.target) && !SaidByOwnWords(move.target, to_.env)) {
         if (!CarryParts(source, value))
           Add(&out_.dropped, source, value, "", WhyNoWord(source, from_.config, from_.env, to_.env));

@@ -19,7 +19,7 @@ Launch LaunchIn(absl::string_view dialect, const Config& written, const EnvVars&
                 const Written* like);
 
 // A finding for each knob that the caller pinned, that the stack's launch has no word for and that it does not run
-// anyway: an error where it changes what is trained or what memory is forecast.
+// anyway: an error where the model, its optimizer or the memory that is forecast would be another, else a warning.
 std::vector<Finding> FindUnwrittenPins(const ResolvedPlan& plan, const Catalog& catalog);
 
 }  // namespace flightplan

@@ -25,7 +25,6 @@ class LineSplitter {
 
   uint64_t bytes() const { return bytes_; }
   uint64_t cut_lines() const { return cut_lines_; }
-  // Bytes of a line whose end was not seen yet.
 
  private:
   enum class Escape { kNone, kStarted, kSequence, kText };

@@ -8,6 +8,7 @@
 #include "resolver/base/saturating.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/core/fix_util.h"
+#include "resolver/rules/core/grid_util.h"
 #include "resolver/rules/core/lists_util.h"
 #include "resolver/rules/flex_dispatcher.h"
 #include "resolver/rules/rule.h"
@@ -24,9 +25,8 @@ bool Interleaved(F f) { return f.num(K::virtual_pipeline_model_parallel_size) > 
 // (select_pipeline_segment in core/models/hybrid/hybrid_layer_allocation.py).
 bool EvenSplit(F f) {
   return f.none(K::pipeline_model_parallel_layout) && !absl::StrContains(f.text(K::hybrid_layer_pattern), '|') &&
-         f.none(K::num_layers_in_first_pipeline_stage) && f.none(K::num_layers_in_last_pipeline_stage) &&
-         !f.on(K::account_for_embedding_in_pipeline_split) && !f.on(K::account_for_loss_in_pipeline_split) &&
-         f.num(K::num_layers) > 0;
+         !EndsGiven(f) && !f.on(K::account_for_embedding_in_pipeline_split) &&
+         !f.on(K::account_for_loss_in_pipeline_split) && f.num(K::num_layers) > 0;
 }
 
 // The command line's own check has said it (mlm.layers-divisible-pp).

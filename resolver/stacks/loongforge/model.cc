@@ -140,44 +140,43 @@ class ModelFile {
   }
 
   void Apply(const ModelOverride& change, const Argument& word) {
-    const auto refuse = [&](std::string needs) { Refuse(word, std::move(needs)); };
     if (const std::optional<std::string> needs = HydraNeeds(change)) {
-      if (!needs->empty()) refuse(*needs);
+      if (!needs->empty()) Refuse(word, *needs);
       return;
     }
-    if (change.key == "model") return refuse("model is a map of parts: name a key below it");
+    if (change.key == "model") return Refuse(word, "model is a map of parts: name a key below it");
     const std::vector<std::string> there = KeysOf(change.key);
     const auto old = keys_.find(change.key);
     const bool known = file_ != nullptr;
     switch (change.sign) {
       case ModelOverride::Sign::kDelete:
-        if (known && there.empty()) return refuse("the model's file has no such key to delete");
+        if (known && there.empty()) return Refuse(word, "the model's file has no such key to delete");
         if (known && old != keys_.end() && old->second.value.is_none()) {
-          return refuse("the model's file has null at this key, which Hydra takes for no key: drop the word");
+          return Refuse(word, "the model's file has null at this key, which Hydra takes for no key: drop the word");
         }
         if (known && change.value.has_value() && (old == keys_.end() || !MayBe(*change.value, old->second.value))) {
-          return refuse(absl::StrCat("the model's file has another value at this key: write ~", change.key));
+          return Refuse(word, absl::StrCat("the model's file has another value at this key: write ~", change.key));
         }
         for (const std::string& key : there) keys_.erase(key);
         return;
       case ModelOverride::Sign::kChange:
         if (known && there.empty()) {
           const std::string nearest(NearestKey(change.key));
-          return refuse(absl::StrCat("the model's file has no such key",
-                                     nearest.empty() ? "" : absl::StrCat(" (the nearest is ", nearest, ")"),
-                                     "; to add one write +", Printable(word.text)));
+          return Refuse(word, absl::StrCat("the model's file has no such key",
+                                           nearest.empty() ? "" : absl::StrCat(" (the nearest is ", nearest, ")"),
+                                           "; to add one write +", Printable(word.text)));
         }
         break;
       case ModelOverride::Sign::kAdd:
         if (old == keys_.end() && !there.empty()) {
-          return refuse("the model's file has a map at this key: name a key below it");
+          return Refuse(word, "the model's file has a map at this key: name a key below it");
         }
         if (!known || old == keys_.end() || old->second.value.is_none() || change.value->is_list()) break;
         if (old->second.value == *change.value) {
           return Report(word.at, "lf.override-redundant", Severity::kWarning, Printable(word.text),
                         "the key has this value: drop the word (Hydra adds a key only where there is none)");
         }
-        return refuse(absl::StrCat("the model's file has the key: write ", Printable(word.text.substr(1))));
+        return Refuse(word, absl::StrCat("the model's file has the key: write ", Printable(word.text.substr(1))));
       case ModelOverride::Sign::kForce:
         break;
     }

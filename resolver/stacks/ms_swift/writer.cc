@@ -49,8 +49,7 @@ std::string Program(const Environment& env) {
 
 // What is no knob of its own dataclass's usual training. It has adapters of one kind.
 void WriteAdapters(const Config& config, LaunchWriter* words, Launch* launch) {
-  const absl::string_view scheme = config.Get(K::peft_scheme).text();
-  if (!AdaptersConfigured(config) || (!scheme.empty() && scheme != "lora" && scheme != "mcore_lora")) return;
+  if (!TrainsLora(config)) return;
   launch->words.push_back(words->At(K::peft_scheme));
   words->Word("--tuner_type");
   words->Word("lora");

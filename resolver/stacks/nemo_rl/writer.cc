@@ -98,9 +98,7 @@ class Writer {
   void Write(bool whole) {
     Recompute();
     Fp8();
-    const Value& scheme = config_.Get(K::peft_scheme);
-    const bool lora =
-        AdaptersConfigured(config_) && (scheme.is_none() || scheme == Value("lora") || scheme == Value("mcore_lora"));
+    const bool lora = TrainsLora(config_);
     if (lora) Line(K::peft_scheme, "policy.megatron_cfg.peft.enabled", "true");
     for (int i = 0; i < kKnobCount; ++i) {
       const Knob knob = static_cast<Knob>(i);

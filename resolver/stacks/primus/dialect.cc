@@ -267,7 +267,7 @@ Launch RenderPrimus(const RenderInput& input) {
     if (name != PrimusKeys().names.end()) {
       launch.words.push_back(words.At(knob));
       words.Line(absl::StrCat(name->second, "=", value.is_none() ? "None" : WriteHydraValue(value)));
-    } else if (Config::Given(config.origin(knob)) && !value.is_none()) {
+    } else if (!value.is_none()) {
       launch.unspelled.push_back(knob);
     }
   }
