@@ -82,19 +82,26 @@ void CheckProgram(const ShellLaunch& launch, const Environment& env, Reading* re
   const absl::string_view file = FileName(launch.script);
   const Knowledge& knowledge = reading->knowledge;
   const bool hybrid = file == "pretrain_hybrid.py" || file == "pretrain_mamba.py";
-  if (!RunsMegatronLm(StackOf(env)) || !knowledge.elsewhere.empty()) return;
-  const auto say = [&](absl::string_view id, Severity severity, std::string needs, absl::string_view source) {
-    KeepFinding(MakeParseFinding(launch.at, id, severity, std::string(file), std::move(needs), source),
-                &reading->parsed.findings);
+  if (!RunsMegatronLm(StackOf(env))) return;
+  // `written`: the words that it rests on; none: what is not there.
+  const auto say = [&](absl::string_view id, Severity severity, std::string needs, absl::string_view source,
+                       std::vector<Observed> written = {}) {
+    ParseFinding found = MakeParseFinding(launch.at, id, severity, std::string(file), std::move(needs), source);
+    found.finding.observed = std::move(written);
+    KeepFinding(std::move(found), &reading->parsed.findings);
   };
   const MegatronProgram& program = MegatronProgramFor(/*pattern=*/true, env.core_release);
   const bool pattern = Says(knowledge, {Knob::hybrid_layer_pattern, Knob::hybrid_override_pattern});
+  const WrittenKnobs words(&reading->parsed);
   if (file == "pretrain_gpt.py" && pattern) {
+    const Knob name =
+        words.Has(Knob::hybrid_layer_pattern) ? Knob::hybrid_layer_pattern : Knob::hybrid_override_pattern;
     say("mlm.gpt-script-pattern", Severity::kWarning,
         absl::StrCat("it builds one kind of layers, whatever pattern it is given: start ", program.script),
-        "Megatron-LM:megatron/training/argument_utils.py:512");
+        "Megatron-LM:megatron/training/argument_utils.py:512", {{std::string(Name(name)), words.Of(name)}});
   }
-  const bool inference = WrittenKnobs(&reading->parsed).Of(Knob::transformer_impl) == Value("inference_optimized");
+  if (!knowledge.elsewhere.empty()) return;
+  const bool inference = words.Of(Knob::transformer_impl) == Value("inference_optimized");
   if (hybrid && !program.layers_module.empty() && knowledge.clear && !inference && !Says(knowledge, {Knob::spec})) {
     say("mlm.hybrid-script-spec", Severity::kError,
         absl::StrCat("it has to be told what a pattern's layers are: --spec ", program.layers_module, " ",
