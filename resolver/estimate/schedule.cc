@@ -126,7 +126,12 @@ void Schedule::TimeMicrobatch() {
   if (plan_.ep_overlap) unpaired_ = warm_up;
   if (plan_.pp <= 1) return;
   const double others = slowest_us_ > 0 ? std::max(0.0, plan_.pp * mean_us_ / slowest_us_ - 1) : 0;
-  bubble_us_ = others * pace_.alone / v + SteadyWait() * (microbatches_ - warm_up) * pace_.paired;
+  bubble_us_ = others * pace_.alone / v;
+  waiting_us_ = (microbatches_ - warm_up) * pace_.paired;
+}
+
+void Schedule::AddWait() {
+  if (waiting_us_ > 0) bubble_us_ += SteadyWait() * waiting_us_;
 }
 
 // All microbatches on the slowest stage, by what they wait for.
@@ -290,6 +295,7 @@ bool Schedule::Run(StepForecast* out) {
   const RankContents& slowest = FindSlowest();
   s_ = TimeOf(slowest);
   TimeMicrobatch();
+  AddWait();
   AddParts(slowest, out);
   out->model_flops = FlopsPerToken(work_, static_cast<double>(plan_.seq_length), plan_.indexer_loss) *
                      static_cast<double>(plan_.global_batch_size) * static_cast<double>(plan_.seq_length);
@@ -304,8 +310,13 @@ double Schedule::UsBelow(double limit_us, StepForecast* out) {
   const RankContents& slowest = FindSlowest();
   s_ = TimeOf(slowest);
   TimeMicrobatch();
-  // What a microbatch waits for, and the bubble, without what comes once a step.
-  if ((SteadyUs() + bubble_us_) * k_.stack_overhead + k_.step_fixed_us >= limit_us * kRounding) return kNever;
+  // What a microbatch waits for, and the bubble, without what comes once a step: first as if all chunks were even.
+  const auto never = [&] {
+    return (SteadyUs() + bubble_us_) * k_.stack_overhead + k_.step_fixed_us >= limit_us * kRounding;
+  };
+  if (never()) return kNever;
+  AddWait();
+  if (never()) return kNever;
   *out = StepForecast();
   AddParts(slowest, out);
   if (out->us < limit_us) return out->us;

@@ -70,6 +70,7 @@ class Schedule {
   }
   const RankContents& FindSlowest();
   void TimeMicrobatch();
+  void AddWait();
   double SteadyUs() const { return (microbatches_ - unpaired_) * pace_.paired + unpaired_ * pace_.alone; }
   double SteadyWait() const;
   double OnceWait(const RankContents& slowest, const OnceAStep& own) const;
@@ -107,6 +108,7 @@ class Schedule {
   double slowest_us_ = -1, mean_us_ = 0;
   RankPace pace_;  // of it
   double bubble_us_ = 0;
+  double waiting_us_ = 0;  // in which ranks may wait for each other
   double unpaired_ = 0;  // microbatches whose forward and backward run alone
 };
 

@@ -200,24 +200,30 @@ bool MayComputeLess(const ResolvedPlan& plan) {
   const Candidate own = CandidateOf(plan);
   if (own.recompute == RecomputeMode::kNone) return false;
   std::map<unsigned, LayerTimes> timed;  // by what is computed again
+  Candidate less = own;
+  const auto faster_with = [&](unsigned modules) {
+    less.recompute = modules == 0 ? RecomputeMode::kNone : RecomputeMode::kSelective;
+    less.recompute_modules = static_cast<uint16_t>(modules);
+    auto times = timed.find(modules);
+    if (times == timed.end()) times = timed.emplace(modules, TimeLayers(model.work(), less, model.rates())).first;
+    StepForecast step;
+    return StepUsBelow(limit_us, model.work(), less, model.rates(), times->second, &step) < limit_us;
+  };
+  const auto fits_without = [&](unsigned module) {
+    less.recompute = own.recompute;
+    less.recompute_modules = static_cast<uint16_t>(own.recompute_modules & ~module);
+    if (less.recompute_modules == 0) less.recompute = RecomputeMode::kNone;
+    return model.Memory(less).fullest.total.value <= kRoom * capacity;
+  };
   for (const StageLayout& split : OtherSplits(plan)) {
-    Candidate less = own;
     less.stages = &split;
-    const auto compute_again = [&less](unsigned modules) {
-      less.recompute = modules == 0 ? RecomputeMode::kNone : RecomputeMode::kSelective;
-      less.recompute_modules = static_cast<uint16_t>(modules);
-    };
+    if (!faster_with(0)) continue;
     unsigned needed = own.recompute_modules;
     for (unsigned left = own.recompute_modules; left != 0; left &= left - 1) {
       const unsigned module = left & ~(left - 1);
-      compute_again(own.recompute_modules & ~module);
-      if (model.Memory(less).fullest.total.value <= kRoom * capacity) needed &= ~module;
+      if (fits_without(module)) needed &= ~module;
     }
-    compute_again(needed);
-    auto times = timed.find(needed);
-    if (times == timed.end()) times = timed.emplace(needed, TimeLayers(model.work(), less, model.rates())).first;
-    StepForecast step;
-    if (StepUsBelow(limit_us, model.work(), less, model.rates(), times->second, &step) < limit_us) return true;
+    if (needed == 0 || faster_with(needed)) return true;
   }
   return false;
 }
