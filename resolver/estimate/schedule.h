@@ -109,7 +109,7 @@ class Schedule {
   RankPace pace_;  // of it
   double bubble_us_ = 0;
   double waiting_us_ = 0;  // in which ranks may wait for each other
-  double unpaired_ = 0;  // microbatches whose forward and backward run alone
+  double unpaired_ = 0;    // microbatches whose forward and backward run alone
 };
 
 }  // namespace flightplan

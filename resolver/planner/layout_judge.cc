@@ -83,6 +83,12 @@ double LayoutJudge::TimeOf(const Layout& layout, const Candidate& c, double limi
   return StepUsBelow(limit, *q_.work, c, q_.rates, timed.times, step);
 }
 
+// What the candidate's own execution counts for beside what its sizes do.
+double LayoutJudge::Weight(const LayoutSizes& sizes, const Candidate& c) const {
+  if (!q_.caution.has_value()) return 1;
+  return (1 + CautionsOf(sizes, c, *q_.caution).ratio()) / (1 + CautionRatio(sizes, *q_.caution));
+}
+
 // Every rank for itself: the first that does not ends the question.
 bool LayoutJudge::Fits(const Candidate& c) const {
   const bool host = HoldsAgainstHost(c);
@@ -161,7 +167,7 @@ bool LayoutJudge::Forbidden(const Layout& layout, OpenFamily* open) const {
   return *open->forbidden;
 }
 
-// Adds the family's sets that take less than `best`; whether one of them is of use.
+// Adds the family's sets that rank before `best`; whether one of them is of use.
 bool LayoutJudge::AddFaster(const Layout& layout, double best, const GivenOffload& given, Candidate* c,
                             Combination* combination, OpenFamily* open, std::vector<TimedSet>* faster,
                             Judgement* out) const {
@@ -179,7 +185,8 @@ bool LayoutJudge::AddFaster(const Layout& layout, double best, const GivenOffloa
     if (AddsToAny(slow, recompute)) continue;
     Use(*combination->exchange, recompute, given, c);
     ++out->judged;
-    const double us = TimeOf(layout, *c, best, r, combination, &step);
+    const double weight = Weight(layout.sizes, *c);
+    const double us = weight * TimeOf(layout, *c, best / weight, r, combination, &step);
     if (us < best) {
       faster->push_back({us, r, open});
       of_use = of_use || IsOfUse(step);

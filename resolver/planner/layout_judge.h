@@ -45,7 +45,8 @@ class LayoutJudge {
   // Layouts that share the times of their layers. `best`: the list so far, the best first; what cannot come before
   // `list_threshold` need not be found.
   Judgement Judge(absl::Span<const Layout> layouts, double list_threshold, const std::vector<FoundPlan>& best) const;
-  // The fastest way to execute one layout that takes no more than `threshold`.
+  // The way to execute one layout that ranks first, and takes no more than `threshold` with what its own execution
+  // counts for; what the sizes count for left out.
   void JudgeTime(const Layout& layout, double threshold, std::vector<Combination>* combinations, Judgement* out) const;
 
  private:
@@ -59,7 +60,7 @@ class LayoutJudge {
   };
   // A recompute set of a family.
   struct TimedSet {
-    double us;
+    double us;  // as it counts
     size_t set;
     OpenFamily* family;
     bool operator<(const TimedSet& other) const {
@@ -71,6 +72,7 @@ class LayoutJudge {
   const TimedLayers& TimedOf(const Candidate& c, size_t recompute, Combination* combination) const;
   double TimeOf(const Layout& layout, const Candidate& c, double limit, size_t recompute, Combination* combination,
                 StepForecast* step) const;
+  double Weight(const LayoutSizes& sizes, const Candidate& c) const;
   bool IsOfUse(const StepForecast& step) const { return of_use_ == nullptr || of_use_(step); }
   Band MemoryOf(const Candidate& c) const;
   bool Fits(double bytes) const { return q_.memory.capacity <= 0 || bytes <= q_.room * q_.memory.capacity; }
