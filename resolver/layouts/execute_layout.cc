@@ -43,19 +43,6 @@ double PromisingUs(Dispatcher dispatcher, Dispatcher own, const ResolvedPlan& pl
   return ExecutionLimitUs(plan, alike ? kWorthABackend : kAsFast) * (alike ? 1 : kPromise);
 }
 
-// What the forecast chose of the plan's overlap and graphs, and `tried` has otherwise, unsettled: beside another
-// dispatcher its gain alone may fall short of what an A/B asks for, but the plan is executed so already.
-GivenKnobs Carried(const ResolvedPlan& plan, const ResolvedPlan& tried) {
-  GivenKnobs carried;
-  for (const Knob knob : {K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl}) {
-    const Decision* const decision = FindDecision(plan.decided.decisions, knob);
-    if (decision == nullptr || decision->rule_id != kExecutionDecision || Settled(tried, knob)) continue;
-    const Value& value = plan.decided.config.Get(knob);
-    if (tried.decided.config.Get(knob) != value) carried.emplace_back(knob, value);
-  }
-  return carried;
-}
-
 // By evidence, which is no reason for what does not fit.
 bool ExecutionIsSettled(const ResolvedPlan& plan) {
   return Settled(plan, K::overlap_moe_expert_parallel_comm) || Settled(plan, K::cuda_graph_impl);

@@ -70,10 +70,11 @@ double CautionOf(const ResolvedPlan& plan) {
   return plan.step == nullptr ? 1 : 1 + CautionsOf(plan, /*memory=*/false).ratio();
 }
 
-// With the layers cut as is best.
+// With the layers cut as is best, where the caller does not say how.
 absl::StatusOr<ResolvedPlan> ExecuteCut(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
   absl::StatusOr<ResolvedPlan> plan = ExecuteLayout(intent, evidence);
   if (plan.ok()) FLIGHTPLAN_RETURN_IF_ERROR(WeighSplits(intent, evidence, &*plan));
+  if (plan.ok()) FLIGHTPLAN_RETURN_IF_ERROR(ExecuteAsUncut(intent, evidence, &*plan));
   return plan;
 }
 

@@ -20,6 +20,7 @@ namespace {
 using K = Knob;
 
 constexpr Knob kOverlap = K::overlap_moe_expert_parallel_comm;
+constexpr Knob kLeftToAnAb[] = {kOverlap, K::cuda_graph_impl};
 
 // Executions that go through the whole pipeline: the rules of the release may refuse the best.
 constexpr int kMostTried = 3;
@@ -124,6 +125,17 @@ bool NothingToWeigh(const ResolvedPlan& plan) {
 bool Settled(const ResolvedPlan& plan, Knob knob) {
   const Decision* const decision = FindDecision(plan.decided.decisions, knob);
   return decision != nullptr && IsSettled(*decision);
+}
+
+GivenKnobs Carried(const ResolvedPlan& plan, const ResolvedPlan& tried) {
+  GivenKnobs carried;
+  for (const Knob knob : kLeftToAnAb) {
+    const Decision* const decision = FindDecision(plan.decided.decisions, knob);
+    if (decision == nullptr || decision->rule_id != kExecutionDecision || Settled(tried, knob)) continue;
+    const Value& value = plan.decided.config.Get(knob);
+    if (tried.decided.config.Get(knob) != value) carried.emplace_back(knob, value);
+  }
+  return carried;
 }
 
 bool BetterExecuted(const ResolvedPlan& plan, const ResolvedPlan& other, double room, double errors, double worth) {
@@ -242,7 +254,7 @@ absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSna
   FLIGHTPLAN_ASSIGN_OR_RETURN(bool taken, TakeBest(intent, evidence, 0, &search, plan));
   if (taken) weighed->clear();
   bool prepared = !taken;  // of the plan as it is
-  for (const Knob knob : {K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl}) {
+  for (const Knob knob : kLeftToAnAb) {
     if (!NeedsAb(*plan, knob) || std::find(weighed->begin(), weighed->end(), knob) != weighed->end()) continue;
     if (!prepared) PrepareExecutions(*plan, room, &search);
     prepared = true;
@@ -260,6 +272,26 @@ absl::StatusOr<bool> WeighOnce(const NormalizedIntent& intent, const EvidenceSna
   }
   return taken;
 }
+
+}  // namespace
+
+bool MayGainByAb(const ResolvedPlan& plan) {
+  if (NothingToWeigh(plan)) return false;
+  constexpr double kErrors = kErrorsOfAnAb / 2;  // the interval leaves out zero
+  for (const Knob knob : kLeftToAnAb) {
+    if (!NeedsAb(plan, knob)) continue;
+    ExecutionSearch search;
+    PrepareExecutions(plan, /*room=*/1, &search);
+    KeepOthers(search.base, knob, &search.question.execution);
+    if (search.question.execution.size() == 0) continue;
+    const std::optional<FoundPlan> found =
+        SearchExecutions(search.question, search.sizes, plan.step->stages, ExecutionLimitUs(plan, kAsFast, kErrors));
+    if (found.has_value() && Gains(plan.step->step, found->step, kErrors)) return true;
+  }
+  return false;
+}
+
+namespace {
 
 // The knobs in which the candidate is executed otherwise than the plan, apart from `knob` itself.
 GivenKnobs ChangesBeside(Knob knob, const Candidate& candidate, const ResolvedPlan& plan) {

@@ -55,6 +55,10 @@ struct PlansOwn {
   const Graphs& graphs;
 };
 
+// What the forecast chose of the plan's overlap and graphs, and `tried` has otherwise, unsettled: beside another
+// dispatcher or split its gain alone may fall short of what an A/B asks for, but the plan is executed so already.
+GivenKnobs Carried(const ResolvedPlan& plan, const ResolvedPlan& tried);
+
 // Takes from the space what would change a decision of the plan's that stands: one that was left to an A/B, in a
 // bring-up any, and `by_evidence` what evidence settles; and the exchanges of other dispatchers than these.
 void KeepStanding(const ResolvedPlan& plan, const PlansOwn& own, absl::Span<const Dispatcher> dispatchers,
@@ -67,6 +71,10 @@ bool BetterExecuted(const ResolvedPlan& plan, const ResolvedPlan& other, double 
 
 // Whether another forecast of a candidate gains as much as a choice must that evidence left to an A/B.
 bool GainsByAb(const StepForecast& candidate, const StepForecast& other);
+
+// Whether what the plan's evidence leaves to an A/B gains anything for sure, by the forecast of a candidate: at least
+// half of what is asked for.
+bool MayGainByAb(const ResolvedPlan& plan);
 
 // Above what no candidate is of use. `worth` and `errors`: as BetterExecuted takes them.
 double ExecutionLimitUs(const ResolvedPlan& plan, double worth = kAsFast, double errors = 0);

@@ -19,6 +19,7 @@
 #include "resolver/layouts/last_look.h"
 #include "resolver/layouts/layout_findings.h"
 #include "resolver/layouts/plan_cautions.h"
+#include "resolver/layouts/weigh_executions.h"
 #include "resolver/pipeline/resolve.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/prediction_stages.h"
@@ -203,6 +204,21 @@ absl::Status WeighSplits(const NormalizedIntent& intent, const EvidenceSnapshot&
     TakeCut(intent, std::move(weighed), plan);
   }
   return LookAtSplits(intent, evidence, plan);
+}
+
+absl::Status ExecuteAsUncut(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
+  if (!intent.layout.pipeline_model_parallel_layout.has_value() || !MayGainByAb(*plan)) return absl::OkStatus();
+  NormalizedIntent uncut = intent;
+  uncut.layout.pipeline_model_parallel_layout.reset();
+  uncut.layout.virtual_pipeline_model_parallel_size = CandidateOf(*plan).vpp;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const ResolvedPlan even, ExecuteLayout(uncut, evidence));
+  const GivenKnobs carried = Carried(even, *plan);
+  if (carried.empty() || !Launchable(even)) return absl::OkStatus();
+  NormalizedIntent asked = intent;
+  GiveKnobs(carried, &asked);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, ExecuteLayout(asked, evidence));
+  if (IsBetterCut(*plan, tried)) TakeExecution(carried, std::move(tried), plan);
+  return absl::OkStatus();
 }
 
 }  // namespace flightplan

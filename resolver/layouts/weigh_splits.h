@@ -51,4 +51,8 @@ void TellCut(const ResolvedPlan& plan, ResolvedPlan* split);
 // (LookAtSplits). `plan` answers `intent`, and still does afterwards.
 absl::Status WeighSplits(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan);
 
+// An overlap and graphs that were left to an A/B, and that the forecast chooses where the search cuts the layers, hold
+// where the caller gives its cut back, too: beside that their gain may fall a little short of what an A/B asks for.
+absl::Status ExecuteAsUncut(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan);
+
 }  // namespace flightplan

@@ -83,6 +83,7 @@ constexpr KnownQuestion kKnownQuestions[] = {
     {"deepseek-v4-pro", "h200-sxm", 512, 4096, 2048, "loongforge", 1, 4, 2, 32, v1::STAGE_PRODUCTION, false},
     {"ernie-4.5-21b-a3b", "rtx-pro-6000-server", 256, 16384, 512, "megatron-lm", 1, 2, 1, 4, v1::STAGE_BRING_UP, true},
     {"minimax-m2.5", "h20-sxm-96gb", 2048, 8192, 4096, "nemo-rl", 2, 2, 4, 32, v1::STAGE_PRODUCTION, true},
+    {"deepseek-v3", "l40s", 512, 4096, 1024, "ms-swift", 1, 8, 1, 64, v1::STAGE_TUNE, true},
 };
 
 v1::ResolveConfigRequest RequestOf(const KnownQuestion& known) {
