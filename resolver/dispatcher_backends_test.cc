@@ -93,7 +93,7 @@ TEST(DispatcherBackends, OneMoreMakesNoStepLonger) {
 
 // What recipes say of its speed is no reason to run out of memory.
 TEST(DispatcherBackends, OneThatDoesNotFitGivesWayToTheAllToAll) {
-  v1::ResolveConfigRequest request = Training("qwen3-235b-a22b", "h20-sxm-96gb", 128, 4096, 512);
+  v1::ResolveConfigRequest request = Training("qwen3-235b-a22b", "h20-sxm-96gb", 128, 3008, 512);
   SetSizes({.tp = 1, .pp = 1, .ep = 64}, &request);
   request.mutable_target()->set_framework("roll");
   request.set_stage(v1::STAGE_TUNE);

@@ -39,10 +39,10 @@ TEST(OfferedFixes, TheFixOfAFieldReportSaysWhatItCosts) {
 // The native kernel needs a buffer of its own, for which there is no room at this microbatch.
 TEST(OfferedFixes, AFixThatLacksMemoryComesWithRoomForIt) {
   for (const char* stack : {"megatron-bridge", "ms-swift", "verl"}) {
-    v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100", 16, 4096, 512);
+    v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100", 16, 4096, 448);
     request.mutable_target()->set_framework(stack);
     SetSizes({.tp = 2, .pp = 2, .vpp = 6, .ep = 4}, &request);
-    request.mutable_layout()->set_micro_batch_size(16);
+    request.mutable_layout()->set_micro_batch_size(14);
     Pin("cross_entropy_fusion_impl", "te", &request);
     const v1::ResolveConfigResponse response = Resolved(request);
     const v1::Finding* const unstable = FindFinding(response.findings(), "ce-fusion.te-unstable");

@@ -68,7 +68,7 @@ TEST(OpenLayout, FindsWithItsOwnOverlapPinnedWhatItFoundWithout) {
 // What leaves no room for the forecast's error counts for longer than it takes, but not for ever: with these sizes what
 // leaves more of it takes 40 % longer.
 TEST(OpenLayout, TakesWhatLeavesNoRoomWhereItIsMuchFaster) {
-  v1::ResolveConfigRequest request = Training("llama-4-maverick", "h100-sxm", 32, 4096, 256);
+  v1::ResolveConfigRequest request = Training("llama-4-maverick", "h100-sxm", 32, 2048, 256);
   request.mutable_target()->set_framework("slime");
   (*request.mutable_env())["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True";
   v1::Layout& given = *request.mutable_layout();

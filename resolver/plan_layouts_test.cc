@@ -119,7 +119,7 @@ TEST(PlanLayouts, AnswersWithThePlansThatItsWorkPaidFor) {
     units = work.used();
   }
   ASSERT_GT(whole.plans_size(), 5);
-  const Work work(units - (uint64_t{4} << 19));  // the last plans find nothing left
+  const Work work(units - (uint64_t{8} << 19));  // the last plans find nothing left
   const absl::Status status = TestResolver().PlanLayouts(request, {}, &cut);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_GT(cut.plans_size(), 0);
@@ -216,7 +216,7 @@ TEST(PlanLayouts, ListsNoLayoutTwice) {
 TEST(PlanLayouts, RanksWhatLeavesNoRoomBehindItsTimeAndSaysSo) {
   v1::PlanLayoutsRequest request;
   *request.mutable_base() = QwenOnSixteen();
-  request.mutable_base()->mutable_workload()->set_seq_length(4096);
+  request.mutable_base()->mutable_workload()->set_seq_length(3584);
   request.mutable_base()->mutable_workload()->set_global_batch_size(128);
   request.mutable_base()->clear_layout();
   v1::Layout* sizes = request.mutable_base()->mutable_layout();

@@ -70,7 +70,7 @@ TEST(RepairConfig, TakesTheMemoryFixThatAWarningOffers) {
       "ms-swift", "sft.sh",
       "export CUDA_DEVICE_MAX_CONNECTIONS=1\nNPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-30B-A3B --tuner_type "
       "lora --lora_rank 8 --target_modules all-linear --tensor_model_parallel_size 2 --expert_model_parallel_size 2 "
-      "--sequence_parallel true --micro_batch_size 4 --global_batch_size 64 --max_length 16384 --packing true "
+      "--sequence_parallel true --micro_batch_size 2 --global_batch_size 64 --max_length 16384 --packing true "
       "--dataset corpus --recompute_granularity selective --bf16 true\n");
   request.mutable_hardware()->set_gpu("h100");
   request.mutable_hardware()->set_gpu_count(8);

@@ -131,10 +131,14 @@ double MemoryModel::LossBytes() const {
       c_.adapters.any() ? hidden : hidden + (c_.sequence_parallel ? hidden : 0) + StreamBytes(c_) * weight;
   switch (c_.loss) {
     case LossKind::kUnfused:
-    case LossKind::kNativeFused:
-      // The softmax is kept in FP32; its gradient is written in place and then rounded, unless values are FP32.
-      return std::max(heads * kFp32Bytes * logits + (StreamBytes(c_) < kFp32Bytes ? unit : 0) * logits,
+    case LossKind::kNativeFused: {
+      // The softmax is kept in FP32; its gradient is written in place and then rounded, unless values are FP32. Fused,
+      // it is compiled, and what it writes in place becomes a copy (Megatron-LM
+      // core/fusions/fused_cross_entropy.py:54).
+      const double copies = c_.loss == LossKind::kNativeFused ? heads + 1 : heads;
+      return std::max(copies * kFp32Bytes * logits + (StreamBytes(c_) < kFp32Bytes ? unit : 0) * logits,
                       (heads - 1) * kFp32Bytes * logits + unit * logits + output);
+    }
     case LossKind::kTeFused:
       return heads * unit * logits + output;  // the gradient takes the place of the logits
     case LossKind::kLinearFused:

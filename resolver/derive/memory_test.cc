@@ -346,6 +346,16 @@ TEST(MemoryModel, Fp32LogitsAreNotRounded) {
   EXPECT_LT(MemoryModel(shape, c, {}).Stage(0)[MemoryPart::kLoss], 6 * logits);
 }
 
+// Its backward pass is compiled, which does not write in place.
+TEST(MemoryModel, TheFusedLossHoldsItsGradientBesideTheSoftmax) {
+  const ModelShape shape = ShapeOf("llama3-8b");
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 8);
+  const double logits = 4096.0 * 128256;
+  c.loss = LossKind::kNativeFused;
+  EXPECT_DOUBLE_EQ(MemoryModel(shape, c, {}).Stage(0)[MemoryPart::kLoss], 10 * logits);
+}
+
 TEST(MemoryModel, MomentsIn16BitsAreWidenedDuringTheStep) {
   const ModelShape shape = ShapeOf("qwen3-30b-a3b");
   const StageLayout stages = Even(shape, 1);

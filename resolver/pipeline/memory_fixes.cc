@@ -164,6 +164,10 @@ void AddExecution(const Config& c, std::vector<Patch>* out) {
   if (FormsSparseScores(c) && c.origin(K::dsa_kernel_backend) != Origin::kCaller) {
     out->push_back({Set(K::dsa_kernel_backend, Value("cudnn"))});
   }
+  // Fused by its native kernel, the loss holds a copy of the softmax more (derive/memory, LossBytes).
+  if (c.Get(K::cross_entropy_loss_fusion).truthy() && c.Get(K::cross_entropy_fusion_impl).text() == "native") {
+    out->push_back({Set(K::cross_entropy_loss_fusion, Value(false))});
+  }
   if (!full) AddSelective(c, out);
   if (!c.Get(K::use_distributed_optimizer).truthy()) out->push_back({Set(K::use_distributed_optimizer, Value(true))});
   // Of what is computed again as a whole nothing can wait on the host.
