@@ -216,6 +216,7 @@ TEST(MemoryFix, OfARepairGoesOnToRoom) {
 // Part of the optimizer on the host is one of the ways: here the least of it does, and no other is as short.
 TEST(MemoryFix, MovesTheOptimizerWhereThatCostsLeast) {
   v1::ResolveConfigRequest request = TightQuestion();
+  request.mutable_workload()->set_seq_length(8192);
   Pin("fine_grained_activation_offloading", false, &request);
   const v1::ResolveConfigResponse before = Resolved(request);
   ASSERT_EQ(before.estimate().fit(), v1::FIT_VERDICT_MARGINAL);
