@@ -92,6 +92,24 @@ TEST(JudgedMemory, IsUnknownWithoutAForecastInEveryView) {
   }
 }
 
+// What the catalogue has of a model for images is its language model.
+TEST(JudgedMemory, SaysThatEncodersAreNotCounted) {
+  for (const bool images : {false, true}) {
+    v1::ValidateConfigRequest request =
+        WordsOf("ms-swift", absl::StrCat("sft --model Qwen/", images ? "Qwen3-VL-30B-A3B-Instruct" : "Qwen3-30B-A3B",
+                                         " --dataset d --packing true --max_length 4096 --expert_model_parallel_size 8 "
+                                         "--micro_batch_size 1 --global_batch_size 16"));
+    request.mutable_hardware()->set_gpu("h200-sxm");
+    request.mutable_hardware()->set_gpu_count(8);
+    const v1::ValidateConfigResponse response = Validated(request);
+    EXPECT_TRUE(response.has_estimate());
+    const auto& left = response.not_judged();
+    EXPECT_EQ(std::any_of(left.begin(), left.end(),
+                          [](const std::string& what) { return absl::StrContains(what, "encoders of images"); }),
+              images);
+  }
+}
+
 TEST(JudgedMemory, TakesOffWhatOthersHold) {
   v1::ValidateConfigRequest request = SmallWithoutVocabulary();
   request.mutable_arguments()->add_values("--vocab-size");
