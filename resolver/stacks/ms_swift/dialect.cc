@@ -183,14 +183,23 @@ class Reader {
   // (swift/dataset/packing.py). A whole model learns beside a copy of what it was (megatron/trainers/rlhf_mixin.py:31).
   void TakePairs(bool adapters) {
     MemoryOfOthers& others = out_.others;
-    const bool packed = words_.Has("packing") && words_.Bool("packing") == std::optional<bool>(true);
-    if (!packed) others.sequences_a_sample = 2;
-    if (Rlhf("rm")) {
-      others.counted_too = "logits, which a reward model does not have";
-    } else if (!adapters) {
-      others.weight_copies = 1;
-    }
+    if (!Packs()) others.sequences_a_sample = 2;
+    if (Rlhf("dpo") && !adapters) others.weight_copies = 1;
   }
+
+  // Forward passes alone are beside that of each sample: a reference model's, and of another prompt's completion both
+  // models' (swift/megatron/trainers/kto_trainer.py:117). What they need is gone before the one that is trained.
+  void TakeCompletions(bool adapters) {
+    if (!adapters) out_.others.weight_copies = 1;
+    if (words_.Text("loss_type") == "apo_zero_unpaired") return;
+    out_.not_judged.emplace_back(
+        "step time: two forward passes more a microbatch, of the completions of other prompts");
+  }
+
+  bool Packs() const { return words_.Has("packing") && words_.Bool("packing") == std::optional<bool>(true); }
+
+  // Their output layer has a few outputs for the vocabulary's many.
+  bool ScoresSequences() const { return Rlhf("rm") || words_.Text("task_type").value_or("causal_lm") != "causal_lm"; }
 
   // Rollouts' engine on the same GPUs (swift/megatron/trainers/rollout_mixin.py:489), a second model as reference
   // (rlhf_mixin.py:31).
@@ -203,9 +212,11 @@ class Reader {
       if (words_.Has(name) && words_.Bool(name) != std::optional<bool>(false))
         others.not_modelled = "frozen parameters";
     }
-    if (Rlhf("kto")) others.not_modelled = "completions of other prompts beside each";
+    if (Rlhf("kto")) TakeCompletions(adapters);
     if (Rlhf("dpo") || Rlhf("rm")) TakePairs(adapters);
-    others.reference_forward = Rlhf("dpo");  // of adapters the model without them (megatron/trainers/dpo_trainer.py:88)
+    if (ScoresSequences()) others.counted_too = "logits, which a model that scores sequences does not have";
+    // Of adapters the model without them (megatron/trainers/dpo_trainer.py:88).
+    others.reference_forward = Rlhf("dpo") || Rlhf("kto");
     if (Rlhf("gkd") && words_.Has("teacher_model")) others.holder = "the teacher model";
     if (Rlhf("grpo") && !adapters) others.weight_copies = 1;
     const bool beside = words_.Text("vllm_mode") == "colocate" && (Rlhf("grpo") || Rlhf("gkd"));
@@ -279,6 +290,10 @@ class Reader {
     if (!length.has_value() || *length < 1 || *length > kMostTokens) {
       if (!knobs_.Has(K::seq_length)) knobs_.Lose(K::seq_length);  // the model's own longest
       return;
+    }
+    if (!Packs()) {
+      out_.not_judged.push_back(absl::StrCat("memory and time: samples of fewer than ", *length,
+                                             " tokens, which nothing fills up without --packing"));
     }
     const int64_t tp = knobs_.Of(K::sequence_parallel).truthy() ? knobs_.Size(K::tensor_model_parallel_size) : 1;
     const int64_t cp = knobs_.Size(K::context_parallel_size);

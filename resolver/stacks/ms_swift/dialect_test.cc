@@ -123,9 +123,30 @@ TEST(ParseMsSwift, SaysThatSamplesArePairs) {
   const ParseResult rewards = Read("rlhf --rlhf_type rm --model m --dataset d");
   EXPECT_EQ(rewards.others.sequences_a_sample, 2);
   EXPECT_EQ(rewards.others.weight_copies, 0);
-  EXPECT_EQ(rewards.others.counted_too, "logits, which a reward model does not have");
-  EXPECT_EQ(Read("rlhf --rlhf_type kto --model m --dataset d").others.not_modelled,
-            "completions of other prompts beside each");
+  EXPECT_EQ(rewards.others.counted_too, "logits, which a model that scores sequences does not have");
+  EXPECT_EQ(Read(absl::StrCat(kSft, " --task_type seq_cls --num_labels 2")).others.counted_too,
+            rewards.others.counted_too);
+  EXPECT_EQ(Read(absl::StrCat(kSft, " --task_type causal_lm")).others.counted_too, "");
+}
+
+// Beside each completion are forward passes alone: what is kept is what training the completion keeps.
+TEST(ParseMsSwift, CompletionsOfOtherPromptsTakeTimeAlone) {
+  const std::string kto = "rlhf --rlhf_type kto --model m --dataset d --packing true";
+  const ParseResult whole = Read(kto);
+  EXPECT_EQ(whole.others.not_modelled, "");
+  EXPECT_EQ(whole.others.weight_copies, 1);
+  EXPECT_EQ(whole.others.sequences_a_sample, 1);
+  EXPECT_TRUE(whole.others.reference_forward);
+  EXPECT_EQ(whole.not_judged.size(), 1U);
+  EXPECT_EQ(Read(absl::StrCat(kto, " --tuner_type lora")).others.weight_copies, 0);
+  EXPECT_TRUE(Read(absl::StrCat(kto, " --loss_type apo_zero_unpaired")).not_judged.empty()) << "it has none";
+}
+
+TEST(ParseMsSwift, SaysThatSamplesMayBeShorter) {
+  const std::string sft = "sft --model m --dataset d --max_length 2048";
+  ASSERT_EQ(Read(sft).not_judged.size(), 1U);
+  EXPECT_TRUE(absl::StrContains(Read(sft).not_judged[0], "fewer than 2048 tokens"));
+  EXPECT_TRUE(Read(absl::StrCat(sft, " --packing true")).not_judged.empty());
 }
 
 TEST(ParseMsSwift, ReadsTheAdaptersThatAreTrained) {
