@@ -23,6 +23,7 @@ struct HfRow {
   absl::string_view checked = {};
 };
 inline constexpr absl::string_view kRequired = "!";
+inline constexpr absl::string_view kPartialRotary = "partial_rotary_factor|rope_parameters.partial_rotary_factor";
 
 // What no single key says: patterns, products, nested settings. They run after the rows, in their order.
 using HfDerivation = absl::Status (*)(HfReader& reader);
