@@ -11,7 +11,7 @@ namespace flightplan {
 
 // The classes that a converter is registered for, sorted (NVIDIA-NeMo/Megatron-Bridge@067f987df
 // src/megatron/bridge/models, each register_bridge).
-inline constexpr std::array<absl::string_view, 61> kBridgeConverters = {
+inline constexpr std::array<absl::string_view, 62> kBridgeConverters = {
     "BailingMoeV2ForCausalLM",
     "DeciLMForCausalLM",
     "DeepseekV2ForCausalLM",
@@ -21,6 +21,7 @@ inline constexpr std::array<absl::string_view, 61> kBridgeConverters = {
     "Ernie4_5_VLMoeForConditionalGeneration",
     "Exaone4ForCausalLM",
     "Exaone4_5_ForConditionalGeneration",
+    "ExaoneMoEForCausalLM",
     "ExaoneMoeForCausalLM",
     "FalconH1ForCausalLM",
     "Gemma2ForCausalLM",

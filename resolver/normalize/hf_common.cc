@@ -133,6 +133,7 @@ absl::Status RopeScaling(HfReader& r) {
   const auto at = [&](absl::string_view key) { return absl::StrCat(settings, ".", key); };
   const std::string type_path = r.Has(at("rope_type")) ? at("rope_type") : at("type");
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::string type, r.Text(type_path, "default"));
+  if (type == "deepseek_yarn") type = "yarn";  // what servers of DeepSeek's attention call its yarn
   // Of a model that sees: text has the same position in each of its sections.
   if (type == "default" || type == "mrope") return absl::OkStatus();
   FLIGHTPLAN_RETURN_IF_ERROR(r.Set("rope_scaling_type", Value(type), type_path));

@@ -44,6 +44,36 @@ constexpr Default kDefaults[] = {
     {"LlamaForCausalLM", "", "layernorm_epsilon", "1e-06"},
     {"GemmaForCausalLM", "", "kv_channels", "256"},
     {"Qwen3_5ForCausalLM", R"(, "num_key_value_heads": 8, "head_dim": 128)", "rotary_percent", "0.25"},
+    {"Ernie4_5_MoeForCausalLM", R"(, "num_key_value_heads": 8)", "tie_embeddings", "true"},
+    {"Exaone4ForCausalLM", R"(, "sliding_window": 64, "sliding_window_pattern": "LLG")", "no_rope_freq", "[0,0,1,1]"},
+    {"Exaone4ForCausalLM", R"(, "sliding_window": null)", "window_size", "null"},
+    {"Mistral3ForConditionalGeneration", "", "window_size", "null"},
+    {"HYV3ForCausalLM", R"(, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 64)", "first_k_dense",
+     "1"},
+    // A list of the layers goes over the count of the dense ones.
+    {"DeepseekV3ForCausalLM", R"(, "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+        "first_k_dense_replace": 1, "moe_layer_freq": [0, 0, 1, 1])",
+     "first_k_dense", "2"},
+    {"DeepseekV3ForCausalLM", R"(, "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+        "first_k_dense_replace": 1, "mlp_layer_types": ["dense", "dense", "dense", "sparse"])",
+     "first_k_dense", "3"},
+    {"DeepseekV2ForCausalLM", R"(, "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+        "first_k_dense_replace": 1, "n_group": 4, "topk_group": 2, "topk_method": "greedy")",
+     "moe_router_num_groups", "null"},
+    // An MLP beside the experts of each layer is a shared expert.
+    {"Grok1ForCausalLM", R"(, "num_local_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+        "residual_moe": true)",
+     "moe_shared_expert_intermediate_size", "256"},
+    {"NemotronHForCausalLM", R"(, "layers_block_type": ["mamba", "moe", "attention", "mlp"], "mamba_num_heads": 8,
+        "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 64, "num_nextn_predict_layers": 1,
+        "mtp_layers_block_type": ["attention", "moe"])",
+     "mtp_hybrid_override_pattern", R"("*E")"},
+    {"GraniteMoeHybridForCausalLM", R"(, "num_local_experts": 8, "num_experts_per_tok": 2,
+        "layer_types": ["mamba", "attention", "mamba", "mamba"])",
+     "hybrid_layer_pattern", R"("ME*EMEME")"},
+    {"GraniteMoeHybridForCausalLM", R"(, "num_local_experts": 0)", "hybrid_layer_pattern", R"("M-M-M-M-")"},
+    {"LlamaForCausalLM", R"(, "rope_scaling": {"type": "deepseek_yarn", "factor": 4})", "rope_scaling_type",
+     R"("yarn")"},
 };
 
 TEST(HfImport, WhatAFileLeavesOutIsAsItsClassHasIt) {
@@ -70,6 +100,16 @@ const Note kNotes[] = {
     {"Ernie4_5_MoeForCausalLM", R"(, "moe_layer_end_index": 2)", "its moe_layer_end_index is not carried over"},
     {"Ernie4_5_MoeForCausalLM", R"(, "moe_layer_end_index": -1, "moe_layer_interval": 1, "rope_theta": 5e5)", ""},
     {"Qwen2_5_VLForConditionalGeneration", R"(, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]})", ""},
+    {"LlamaForCausalLM", R"(, "clip_qkv": 8, "embedding_multiplier": 1.0, "residual_multiplier": 0.22)",
+     "classes do not build a clip of queries, keys and values, a scale of residuals"},
+    {"OlmoeForCausalLM", R"(, "num_experts": 8, "num_experts_per_tok": 2, "norm_topk_prob": true)",
+     "its norm_topk_prob of true is not carried over: Megatron takes the weights of a softmax"},
+    {"OlmoeForCausalLM", R"(, "num_experts": 8, "num_experts_per_tok": 2, "norm_topk_prob": false)", ""},
+    {"OlmoeForCausalLM", R"(, "num_experts": 8, "num_experts_per_tok": 2, "first_k_dense_replace": 1)",
+     "its first_k_dense_replace is not carried over: 4 of 4 layers have experts"},
+    {"OlmoeForCausalLM", R"(, "num_experts": 8, "num_experts_per_tok": 2, "moe_layer_freq": [0, 1, 1, 1])",
+     "its moe_layer_freq is not carried over"},
+    {"BailingMoeV2ForCausalLM", R"(, "topk_method": "greedy")", "its topk_method of greedy is not carried over"},
     {"Qwen3VLForConditionalGeneration", R"(, "vision_config": {})", "the encoder of its vision_config is not counted"},
 };
 
@@ -99,7 +139,16 @@ TEST(HfImport, RefusalsNameTheKeyOfTheFile) {
   const std::string none = File("Qwen3MoeForCausalLM", moe);
   const std::string no_topk = File("MixtralForCausalLM", "");
   const std::string text = File("LlamaForCausalLM", R"(, "rope_scaling": "linear")");
+  const std::string unknown = File("SomeForCausalLM", "");
   const std::string decilm = File("DeciLMForCausalLM", "");
+  const std::string jamba = File("JambaForCausalLM", "");
+  const std::string cla = File("HunYuanMoEV1ForCausalLM", R"(, "num_experts": 8, "use_cla": true)");
+  const std::string uneven = File("HunYuanMoEV1ForCausalLM", R"(, "num_experts": 8, "moe_topk": [1, 2, 1, 1])");
+  const std::string letters = File("Exaone4ForCausalLM", R"(, "sliding_window": 64, "sliding_window_pattern": "LX")");
+  const std::string typed = absl::StrCat(R"({"architectures": ["Qwen3OmniMoeForConditionalGeneration"],
+      "thinker_config": {"text_config": {)",
+                                         kSizes, moe, "}}}");
+  const std::string granite = File("GraniteMoeHybridForCausalLM", R"(, "layer_types": ["mamba"])");
   const Refusal rows[] = {
       {hybrid, "$.decoder_sparse_step: is 2; only 1"},
       {none, "$.num_experts: is missing"},
@@ -108,7 +157,14 @@ TEST(HfImport, RefusalsNameTheKeyOfTheFile) {
       {R"({"peft_type": "LORA", "base_model_name_or_path": "meta-llama/Llama-3.1-8B"})",
        "$.peft_type: this is an adapter and has no sizes; give the config.json of its base model, meta-llama/Llama"},
       {R"({"_name_or_path": "x/y"})", "$.architectures: is missing, and so are the sizes: give the config.json of"},
-      {decilm, "so there is no mapping from its keys; give its sizes instead, as a model of a catalogue"}};
+      {unknown, "so there is no mapping from its keys; give its sizes instead, as a model of a catalogue"},
+      {decilm, "$.architectures: models of the class 'DeciLMForCausalLM' have layers of different widths"},
+      {jamba, "have layers of Mamba-1, where Megatron-Core has Mamba-2; a model description here has no words for it"},
+      {cla, "$.use_cla: is true; Megatron-Core shares no keys and values between layers"},
+      {uneven, "$.moe_topk: differs between layers"},
+      {letters, "$.sliding_window_pattern: needs a number, or letters L (with a window) and G (without)"},
+      {typed, "$.thinker_config.text_config.num_experts: is missing"},
+      {granite, "$.layer_types: has 1 entries; needs one for each of 4 layers"}};
   for (const Refusal& row : rows) {
     const absl::Status status = ImportHfConfig(row.json).status();
     EXPECT_TRUE(absl::StrContains(status.message(), row.fault)) << row.fault << ": " << status;
@@ -134,7 +190,7 @@ TEST(HfImport, KnowsWhatMegatronCoreDoesNotBuild) {
           "layer_types": ["full_attention", "full_attention"]})");
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(model->beyond_core,
-            (std::vector<std::string>{"a gate for each attention head", "a rotary base for each layer"}));
+            (std::vector<std::string>{"a rotary base for each layer", "a gate for each attention head"}));
 }
 
 }  // namespace

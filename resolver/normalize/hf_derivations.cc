@@ -1,6 +1,7 @@
 // What no single key of a config.json says.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 
 #include "absl/strings/match.h"
@@ -18,14 +19,12 @@ namespace {
 constexpr int64_t kMaxLayers = 10000;
 constexpr int64_t kMaxSize = int64_t{1} << 24;
 
-Value Flags(const std::vector<int64_t>& flags) { return Value(Value::List(flags.begin(), flags.end())); }
-
 // A pattern with one entry a layer from a predicate on the layer's index from 0.
 template <class Pred>
 Value Pattern(int64_t layers, Pred on) {
   std::vector<int64_t> flags;
   for (int64_t i = 0; i < layers; ++i) flags.push_back(on(i) ? 1 : 0);
-  return Flags(flags);
+  return hf::Flags(flags);
 }
 
 // How many shared experts there are. null is none; a file that leaves the key out means what its class has by itself.
@@ -34,6 +33,21 @@ absl::StatusOr<int64_t> SharedCount(HfReader& r, absl::string_view path, int64_t
   return r.Int(path, node == nullptr ? fallback : 0, 0, 1024);
 }
 
+// The kinds of the layers' MLPs, one flag a layer: all but "dense" have experts. Empty: the file does not say.
+absl::StatusOr<std::vector<int64_t>> MlpLayerTypes(HfReader& r) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> types, r.Texts("mlp_layer_types"));
+  std::vector<int64_t> flags;
+  flags.reserve(types.size());
+  for (const std::string& type : types) flags.push_back(type == "dense" ? 0 : 1);
+  return flags;
+}
+
+}  // namespace
+
+namespace hf {
+
+Value Flags(const std::vector<int64_t>& flags) { return Value(Value::List(flags.begin(), flags.end())); }
+
 absl::Status SetSharedExperts(HfReader& r, absl::string_view width_path, absl::string_view count_path,
                               int64_t fallback_count) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t width, r.Int(width_path, 0, 0, kMaxSize));
@@ -41,10 +55,6 @@ absl::Status SetSharedExperts(HfReader& r, absl::string_view width_path, absl::s
   if (width * count == 0) return absl::OkStatus();
   return r.Set("moe_shared_expert_intermediate_size", Value(width * count), count_path);
 }
-
-}  // namespace
-
-namespace hf {
 
 // Multi-latent attention: one KV group per head, norms on the latents; head_dim of such files means something else.
 absl::Status Latent(HfReader& r) {
@@ -69,11 +79,19 @@ absl::Status EveryLayerMoe(HfReader& r) {
   return r.Set("moe_layer_freq", Pattern(m.num_layers, [](int64_t) { return true; }), "num_hidden_layers");
 }
 
+// By a list with one entry a layer, or else by how many layers at the front are dense.
 absl::Status FirstLayersDense(HfReader& r) {
   const ModelSpec& m = r.model();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> types, MlpLayerTypes(r));
+  if (!types.empty()) return r.Set("moe_layer_freq", Flags(types), "mlp_layer_types");
+  if (const rapidjson::Value* node = r.Find("moe_layer_freq"); node != nullptr && node->IsArray()) {
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> listed, r.Ints("moe_layer_freq"));
+    return r.Set("moe_layer_freq", Flags(listed), "moe_layer_freq");
+  }
+  const absl::string_view path = r.Has("num_dense_layers") ? "num_dense_layers" : "first_k_dense_replace";
   const int64_t dense = m.first_k_dense.value_or(0);
   if (dense > m.num_layers) {
-    return r.Error("first_k_dense_replace", absl::StrCat("is ", dense, "; needs at most ", m.num_layers, " layers"));
+    return r.Error(path, absl::StrCat("is ", dense, "; needs at most ", m.num_layers, " layers"));
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t step, r.Int("moe_layer_freq", 1, 1, kMaxLayers));
   if (step > 1) {
@@ -82,10 +100,13 @@ absl::Status FirstLayersDense(HfReader& r) {
                         " does not read it and makes them in all of these layers"));
   }
   return r.Set("moe_layer_freq", Pattern(m.num_layers, [&](int64_t i) { return i >= dense && i % step == 0; }),
-               step > 1 ? "moe_layer_freq" : "first_k_dense_replace");
+               step > 1 ? "moe_layer_freq" : path);
 }
 
-absl::Status SharedExperts(HfReader& r) { return SetSharedExperts(r, "moe_intermediate_size", "n_shared_experts", 1); }
+absl::Status SharedExperts(HfReader& r) {
+  const absl::string_view count = r.Find("num_shared_experts") != nullptr ? "num_shared_experts" : "n_shared_experts";
+  return SetSharedExperts(r, "moe_intermediate_size", count, 1);
+}
 
 // One shared expert of the routed width, whatever the count says: upstream reads it so.
 absl::Status SharedLikeRouted(HfReader& r) {
@@ -118,21 +139,6 @@ absl::Status OnlyMoeLayers(HfReader& r) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> dense, r.Ints("mlp_only_layers"));
   if (!dense.empty()) return r.Error("mlp_only_layers", "names dense layers; only an empty list is converted");
   return EveryLayerMoe(r);
-}
-
-absl::Status LinearLayers(HfReader& r) {
-  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> types, r.Texts("layer_types"));
-  std::vector<int64_t> flags;
-  flags.reserve(types.size());
-  absl::string_view path = "layer_types";
-  for (const std::string& type : types) flags.push_back(type == "linear_attention" ? 1 : 0);
-  if (types.empty()) {
-    path = "full_attention_interval";
-    FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t interval, r.Int(path, 4, 1, kMaxLayers));
-    for (int64_t i = 0; i < r.model().num_layers; ++i) flags.push_back((i + 1) % interval == 0 ? 0 : 1);
-  }
-  r.model().num_linear_attention_layers = std::count(flags.begin(), flags.end(), 1);
-  return r.Set("linear_attention_freq", Flags(flags), path);
 }
 
 absl::Status SparseIndexer(HfReader& r) {
@@ -188,10 +194,7 @@ absl::Status MiniMaxM3(HfReader& r) {
   ModelSpec& m = r.model();
   if (m.qk_layernorm.value_or(false)) m.qk_layernorm_kind = "per_head";
   FLIGHTPLAN_RETURN_IF_ERROR(SetSharedExperts(r, "shared_intermediate_size", "n_shared_experts", 1));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> types, r.Texts("mlp_layer_types"));
-  std::vector<int64_t> moe;
-  moe.reserve(types.size());
-  for (const std::string& type : types) moe.push_back(type == "sparse" ? 1 : 0);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> moe, MlpLayerTypes(r));
   if (r.Has("moe_layer_freq")) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(moe, r.Ints("moe_layer_freq"));
   }
@@ -229,13 +232,8 @@ absl::Status Ernie(HfReader& r) {
     FLIGHTPLAN_RETURN_IF_ERROR(
         r.Set("moe_shared_expert_intermediate_size", Value(width * shared), "moe_num_shared_experts"));
   }
-  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> types, r.Texts("mlp_layer_types"));
-  if (!types.empty()) {
-    std::vector<int64_t> flags;
-    flags.reserve(types.size());
-    for (const std::string& type : types) flags.push_back(type == "dense" ? 0 : 1);
-    return r.Set("moe_layer_freq", Flags(flags), "mlp_layer_types");
-  }
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> types, MlpLayerTypes(r));
+  if (!types.empty()) return r.Set("moe_layer_freq", Flags(types), "mlp_layer_types");
   FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t start, FirstInt(r, "moe_layer_start_index", 1));
   FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t interval, FirstInt(r, "moe_layer_interval", 1));
   const rapidjson::Value* last = r.Find("moe_layer_end_index");
@@ -250,99 +248,6 @@ absl::Status Ernie(HfReader& r) {
   return r.Set("moe_layer_freq", Pattern(m.num_layers, [&](int64_t i) { return i >= start; }), "moe_layer_start_index");
 }
 
-absl::Status NemotronHybrid(HfReader& r) {
-  ModelSpec& m = r.model();
-  m.rotary_base.reset();
-  m.rotary_percent.reset();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(std::string pattern, r.Text("hybrid_override_pattern", ""));
-  if (pattern.empty()) {
-    FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> types, r.Texts("layers_block_type"));
-    if (types.empty()) return r.Error("hybrid_override_pattern", "is missing; needs it or layers_block_type");
-    for (const std::string& type : types) {
-      const char symbol = type == "mamba"       ? 'M'
-                          : type == "attention" ? '*'
-                          : type == "moe"       ? 'E'
-                          : type == "mlp"       ? '-'
-                                                : '\0';
-      if (symbol == '\0') {
-        return r.Error("layers_block_type",
-                       absl::StrCat("holds '", Utf8Prefix(type, 60), "'; needs mamba, attention, moe or mlp"));
-      }
-      pattern += symbol;
-    }
-  }
-  m.hybrid_layer_pattern = pattern;
-  if (!r.Has("num_hidden_layers")) m.num_layers = static_cast<int64_t>(pattern.size());
-  if (!absl::StrContains(pattern, 'E')) return absl::OkStatus();
-  const std::pair<absl::string_view, Value> kMoe[] = {{"moe_aux_loss_coeff", Value(0.0001)},
-                                                      {"moe_router_score_function", Value("sigmoid")},
-                                                      {"moe_router_pre_softmax", Value(false)},
-                                                      {"moe_router_enable_expert_bias", Value(true)},
-                                                      {"moe_router_load_balancing_type", Value("seq_aux_loss")},
-                                                      {"moe_router_dtype", Value("fp32")}};
-  for (const auto& [field, value] : kMoe) FLIGHTPLAN_RETURN_IF_ERROR(r.Set(field, value, field));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(std::string mtp, r.Text("mtp_hybrid_override_pattern", ""));
-  if (m.mtp_num_layers.has_value() && mtp.empty()) {
-    return r.Error("mtp_hybrid_override_pattern", "is missing; needed with num_nextn_predict_layers");
-  }
-  if (!m.mtp_num_layers.has_value()) return absl::OkStatus();
-  m.mtp_hybrid_override_pattern = mtp;
-  FLIGHTPLAN_ASSIGN_OR_RETURN(bool repeated, r.Bool("mtp_use_repeated_layer", true));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(double scaling, r.Real("mtp_loss_scaling_factor", 0.3));
-  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("mtp_use_repeated_layer", Value(repeated), "mtp_use_repeated_layer"));
-  return r.Set("mtp_loss_scaling_factor", Value(scaling), "mtp_loss_scaling_factor");
-}
-
-// Kimi-Linear and Kimi-K3: delta attention on most layers, MLA without rotary positions on the rest.
-absl::Status KimiHybrid(HfReader& r) {
-  ModelSpec& m = r.model();
-  m.attention = "kda-mla-hybrid";
-  m.rotary_base.reset();
-  m.rotary_percent.reset();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> linear, r.Ints("linear_attn_config.kda_layers"));
-  std::vector<int64_t> flags(static_cast<size_t>(m.num_layers), 0);
-  for (int64_t layer : linear) {  // counted from 1
-    if (layer < 1 || layer > m.num_layers) {
-      return r.Error("linear_attn_config.kda_layers",
-                     absl::StrCat("holds ", layer, "; needs layers from 1 to ", m.num_layers));
-    }
-    flags[static_cast<size_t>(layer) - 1] = 1;
-  }
-  m.num_linear_attention_layers = std::count(flags.begin(), flags.end(), 1);
-  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("linear_attention_freq", Flags(flags), "linear_attn_config.kda_layers"));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t heads, r.RequiredInt("linear_attn_config.num_heads", 1, 65536));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t size, r.RequiredInt("linear_attn_config.head_dim", 1, 65536));
-  m.linear_num_key_heads = m.linear_num_value_heads = heads;
-  m.linear_key_head_dim = m.linear_value_head_dim = size;
-  FLIGHTPLAN_ASSIGN_OR_RETURN(m.linear_conv_kernel_dim,
-                              r.RequiredInt("linear_attn_config.short_conv_kernel_size", 1, 1024));
-
-  FLIGHTPLAN_RETURN_IF_ERROR(SetSharedExperts(r, "moe_intermediate_size", "num_shared_experts", 1));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t frequency, r.Int("moe_layer_freq", 1, 1, kMaxLayers));
-  const int64_t dense = m.first_k_dense.value_or(0);
-  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_layer_freq",
-                                   Pattern(m.num_layers, [&](int64_t i) { return i >= dense && i % frequency == 0; }),
-                                   "moe_layer_freq"));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(bool grouped, r.Bool("use_grouped_topk", false));
-  if (!grouped) {
-    m.moe_router_num_groups.reset();
-    m.moe_router_group_topk.reset();
-    return absl::OkStatus();
-  }
-  FLIGHTPLAN_ASSIGN_OR_RETURN(m.moe_router_num_groups, r.RequiredInt("num_expert_group", 1, 65536));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(m.moe_router_group_topk, r.RequiredInt("topk_group", 1, 65536));
-  return absl::OkStatus();
-}
-
-absl::Status KimiK3(HfReader& r) {
-  ModelSpec& m = r.model();
-  FLIGHTPLAN_ASSIGN_OR_RETURN(m.moe_latent_size, r.RequiredInt("routed_expert_hidden_size", 1, kMaxSize));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(m.latent_norm, r.Bool("latent_moe_use_norm", false));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(m.mla_output_gate, r.Bool("mla_use_output_gate", false));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(m.kda_full_gate, r.Bool("linear_attn_config.use_full_rank_gate", false));
-  return absl::OkStatus();
-}
-
 absl::Status Llama4(HfReader& r) {
   ModelSpec& m = r.model();
   // Its norm of queries and keys has no weights: Megatron's qk_l2_norm, not qk_layernorm.
@@ -352,6 +257,45 @@ absl::Status Llama4(HfReader& r) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t step, r.RequiredInt("interleave_moe_layer_step", 1, kMaxLayers));
   return r.Set("moe_layer_freq", Pattern(m.num_layers, [&](int64_t i) { return (i + 1) % step == 0; }),
                "interleave_moe_layer_step");
+}
+
+// Grok-2 adds a dense MLP to the experts of each layer: the width of a shared expert.
+absl::Status Grok(HfReader& r) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const bool residual, r.Bool("residual_moe", false));
+  if (!residual) return absl::OkStatus();
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const int64_t dense, r.RequiredInt("intermediate_size", 1, kMaxSize));
+  return r.Set("moe_shared_expert_intermediate_size", Value(dense), "residual_moe");
+}
+
+namespace {
+
+// A number, or a list of one for each layer that are all the same.
+absl::StatusOr<int64_t> AlikeInLayers(HfReader& r, absl::string_view path, int64_t fallback) {
+  const rapidjson::Value* node = r.Find(path);
+  if (node == nullptr || !node->IsArray()) return r.Int(path, fallback, 0, kMaxSize);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, r.Ints(path));
+  if (numbers.empty()) return r.Error(path, "is an empty list");
+  if (std::adjacent_find(numbers.begin(), numbers.end(), std::not_equal_to<>()) == numbers.end()) return numbers[0];
+  return r.Error(path, "differs between layers; a model description here has one number for all");
+}
+
+}  // namespace
+
+absl::Status Hunyuan(HfReader& r) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const bool cla, r.Bool("use_cla", false));
+  if (cla) return r.Error("use_cla", "is true; Megatron-Core shares no keys and values between layers");
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const int64_t dense, r.RequiredInt("intermediate_size", 1, kMaxSize));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const int64_t topk, AlikeInLayers(r, "moe_topk", 1));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const int64_t width, AlikeInLayers(r, "moe_intermediate_size", dense));
+  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_router_topk", Value(topk), "moe_topk"));
+  FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_ffn_hidden_size", Value(width), "moe_intermediate_size"));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const bool mixed, r.Bool("use_mixed_mlp_moe", false));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const int64_t shared, AlikeInLayers(r, "num_shared_expert", 1));
+  if (mixed && shared > 0) {
+    FLIGHTPLAN_RETURN_IF_ERROR(
+        r.Set("moe_shared_expert_intermediate_size", Value(dense * shared), "num_shared_expert"));
+  }
+  return EveryLayerMoe(r);
 }
 
 }  // namespace hf

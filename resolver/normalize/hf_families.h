@@ -3,6 +3,9 @@
 // follow Megatron-LM's documents, the Megatron-MoE-ModelZoo scripts and the transformers configuration classes.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -19,10 +22,12 @@ struct HfRow {
   // an error.
   absl::string_view otherwise = {};
   bool zero_is_none = false;
-  // Where there are no keys: the one whose other value a user should hear of. "": that of the common row of the field.
+  // Where there are no keys: the one whose other value a user should hear of. "": that of the common row of the field;
+  // kUnchecked: none.
   absl::string_view checked = {};
 };
 inline constexpr absl::string_view kRequired = "!";
+inline constexpr absl::string_view kUnchecked = "-";
 inline constexpr absl::string_view kPartialRotary = "partial_rotary_factor|rope_parameters.partial_rotary_factor";
 
 // What no single key says: patterns, products, nested settings. They run after the rows, in their order.
@@ -30,17 +35,33 @@ using HfDerivation = absl::Status (*)(HfReader& reader);
 
 struct HfFamily {
   absl::string_view label;
-  absl::string_view classes;  // architecture classes, '|' separated
+  // Architecture classes, '|' separated. "Class/type": a wrapper whose language fields have that model_type.
+  absl::string_view classes;
   absl::Span<const HfRow> rows;
   absl::Span<const HfDerivation> derivations;
   absl::string_view note = {};  // what a user should know
-  absl::string_view own = {};   // a field that the common rows leave to the derivations
+  absl::string_view own = {};   // a field that the common rows leave to the family's own
 };
 
 absl::Span<const HfRow> HfCommonRows();
 absl::Span<const HfDerivation> HfCommonDerivations();  // before the family's rows
 absl::Span<const HfFamily> HfFamilies();
+
+// Classes whose layers a model description has no words for, and why.
+struct HfRefusal {
+  absl::string_view classes;  // '|' separated
+  absl::string_view has;
+};
+absl::Span<const HfRefusal> HfRefusals();
 absl::Status FinishHfModel(HfReader& reader);  // after everything
+
+// What derivations share.
+namespace hf {
+Value Flags(const std::vector<int64_t>& flags);
+// Shared experts of a width, as many as the file or else the class has.
+absl::Status SetSharedExperts(HfReader& reader, absl::string_view width_path, absl::string_view count_path,
+                              int64_t fallback_count);
+}  // namespace hf
 
 // The derivations that the family table names.
 namespace hf {
@@ -55,7 +76,10 @@ absl::Status SharedLikeRouted(HfReader& reader);
 absl::Status NormalizedTopk(HfReader& reader);
 absl::Status OnlyMoeLayers(HfReader& reader);
 absl::Status SlidingWindow(HfReader& reader);
+absl::Status NormsBehind(HfReader& reader);
+absl::Status RotaryInWindowsAlone(HfReader& reader);
 absl::Status Windows(HfReader& reader);
+absl::Status NotCarried(HfReader& reader);  // after everything but FinishHfModel
 absl::Status LinearLayers(HfReader& reader);
 absl::Status SparseIndexer(HfReader& reader);
 absl::Status GlmHeadSizes(HfReader& reader);
@@ -64,6 +88,9 @@ absl::Status SoftmaxScoringOnly(HfReader& reader);
 absl::Status RotaryDimension(HfReader& reader);
 absl::Status MiniMaxM3(HfReader& reader);
 absl::Status Ernie(HfReader& reader);
+absl::Status Grok(HfReader& reader);
+absl::Status Hunyuan(HfReader& reader);
+absl::Status GraniteHybrid(HfReader& reader);
 absl::Status NemotronHybrid(HfReader& reader);
 absl::Status KimiHybrid(HfReader& reader);
 absl::Status KimiK3(HfReader& reader);

@@ -66,7 +66,8 @@ TEST(HfFamilies, Gemma4HasTheCatalogueFigures) {
     EXPECT_EQ(GetField(field, *imported), GetField(field, known)) << field.name;
   }
   // 5 layers of 2816 x (2 x 16 x 512 + 2 x 2 x 512 - 2 x 16 x 256 - 2 x 8 x 256).
-  ASSERT_EQ(notes.size(), 1u);
+  ASSERT_EQ(notes.size(), 2u);
+  EXPECT_EQ(notes[1], "Megatron-Core's own classes do not build a cap on logits");
   EXPECT_EQ(
       notes[0],
       "its 5 layers without a window have 16 query and 2 key and value heads of 512; they are counted with 16 and "
@@ -105,13 +106,14 @@ TEST(HfFamilies, MiMoV2FlashSaysWhatIsCountedAlike) {
   EXPECT_EQ(imported->num_moe_experts, 256);
   EXPECT_EQ(imported->moe_router_enable_expert_bias, true);
   EXPECT_FALSE(imported->is_mla());
-  ASSERT_EQ(notes.size(), 3u);
+  ASSERT_EQ(notes.size(), 4u);
   // Values of 128 are counted with 192: 4096 x (64 + 4) x 64, nine times.
   EXPECT_NE(notes[0].find("160 million parameters too many"), std::string::npos) << notes[0];
   EXPECT_NE(notes[1].find("its 39 layers with a window have 64 query and 8 key and value heads of 192 and 128"),
             std::string::npos)
       << notes[1];
   EXPECT_NE(notes[2].find("mtp_num_layers"), std::string::npos) << notes[2];
+  EXPECT_NE(notes[3].find("do not build a scale of its own for values"), std::string::npos) << notes[3];
 
   EXPECT_EQ(Fault(MiMoV2Flash("0, 1", Repeated("1", 48))),
             "$.hybrid_layer_pattern: has 2 entries; needs one for each of 48 layers");

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -12,6 +13,7 @@
 #include "resolver/base/nearest.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/utf8.h"
+#include "resolver/catalog/bridge_converters.h"
 #include "resolver/catalog/yaml_value.h"
 #include "resolver/normalize/hf_families.h"
 #include "resolver/normalize/hf_reader.h"
@@ -19,6 +21,10 @@
 
 namespace flightplan {
 namespace {
+
+constexpr absl::string_view kNoConverter =
+    "Megatron-Bridge@067f987df converts no such class: the sizes hold for plans and estimates, the checkpoint needs a "
+    "converter of its own";
 
 absl::Status Parse(absl::string_view json, rapidjson::Document* document) {
   if (json.size() > kMaxHfConfigBytes) {
@@ -55,17 +61,43 @@ absl::StatusOr<std::string> ArchitectureOf(const rapidjson::Value& root) {
   return std::string(list[0].GetString(), list[0].GetStringLength());
 }
 
-absl::StatusOr<const HfFamily*> FamilyOf(const std::string& architecture) {
+// The text at a key of the language fields, where a wrapper has such; empty: none.
+std::string TextOf(const rapidjson::Value& root, absl::string_view key) {
+  ModelSpec unused;
+  const HfReader reader(root, &unused, nullptr);
+  return HfTextPath(root).empty() ? "" : reader.Text(key, "").value_or("");
+}
+
+// The family of a class. A wrapper of another name has the language model that its model_type names.
+absl::StatusOr<const HfFamily*> FamilyOf(const rapidjson::Value& root, const std::string& architecture) {
+  const std::string type = TextOf(root, "model_type");
+  const std::string typed = absl::StrCat(architecture, "/", type);
+  const HfFamily* labelled = nullptr;
+  for (const HfFamily& family : HfFamilies()) {
+    for (absl::string_view name : absl::StrSplit(family.classes, '|')) {
+      if (name == typed) return &family;
+    }
+    if (family.label == type) labelled = &family;
+  }
+  for (const HfRefusal& refusal : HfRefusals()) {
+    for (absl::string_view name : absl::StrSplit(refusal.classes, '|')) {
+      if (name != architecture) continue;
+      return absl::InvalidArgumentError(absl::StrCat("$.architectures: models of the class '", architecture, "' have ",
+                                                     refusal.has, "; a model description here has no words for it"));
+    }
+  }
   // What all names end with makes none of them near.
   const auto head = [](absl::string_view name) { return name.substr(0, name.find("For")); };
   std::vector<absl::string_view> known, heads;
   for (const HfFamily& family : HfFamilies()) {
     for (absl::string_view name : absl::StrSplit(family.classes, '|')) {
       if (name == architecture) return &family;
+      if (absl::StrContains(name, '/')) continue;
       known.push_back(name);
       heads.push_back(head(name));
     }
   }
+  if (labelled != nullptr) return labelled;
   const absl::string_view near = NearestName(head(architecture), heads);
   const auto at = std::find(heads.begin(), heads.end(), near);
   const absl::string_view nearest = near.empty() ? near : known[static_cast<size_t>(at - heads.begin())];
@@ -98,6 +130,7 @@ void NoteContradiction(const HfRow& row, const Value& constant, HfReader& reader
   // One group is none. Of other fields that a class has none of, its derivations speak.
   const bool groups = row.field == "moe_router_num_groups" || row.field == "moe_router_group_topk";
   if (constant.is_none() && !groups && row.field != "mtp_num_layers") return;
+  if (keys == kUnchecked) return;
   for (absl::string_view key : absl::StrSplit(keys, '|', absl::SkipEmpty())) {
     if (!reader.Has(key)) continue;
     const absl::StatusOr<std::optional<Value>> said = reader.Get(key);
@@ -157,6 +190,7 @@ absl::Status Run(const HfFamily& family, HfReader& reader) {
   for (const HfRow& row : family.rows) FLIGHTPLAN_RETURN_IF_ERROR(Apply(row, reader));
   for (HfDerivation derive : family.derivations) FLIGHTPLAN_RETURN_IF_ERROR(derive(reader));
   FLIGHTPLAN_RETURN_IF_ERROR(hf::Windows(reader));
+  FLIGHTPLAN_RETURN_IF_ERROR(hf::NotCarried(reader));
   return FinishHfModel(reader);
 }
 
@@ -176,16 +210,16 @@ absl::StatusOr<ModelSpec> ImportHfConfig(absl::string_view json, std::vector<std
   rapidjson::Document document;
   FLIGHTPLAN_RETURN_IF_ERROR(Parse(json, &document));
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::string architecture, ArchitectureOf(document));
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const HfFamily* family, FamilyOf(architecture));
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const HfFamily* family, FamilyOf(document, architecture));
   ModelSpec model;
   HfReader reader(document, &model, notes);
   model.architecture = architecture;
   model.family = std::string(family->label);
   model.sources = {"config.json"};
   if (!family->note.empty()) reader.Note(std::string(family->note));
-  for (const char* tower : {"vision_config", "audio_config"}) {
-    const auto found = document.FindMember(tower);
-    if (found == document.MemberEnd() || !found->value.IsObject()) continue;
+  if (!IsBridgeConverter(architecture)) reader.Note(std::string(kNoConverter));
+  for (absl::string_view tower : {"vision_config", "audio_config", "sound_config"}) {
+    if (!reader.InRoot(tower)) continue;
     reader.Note(absl::StrCat("the language model alone: the encoder of its ", tower, " is not counted"));
   }
   FLIGHTPLAN_RETURN_IF_ERROR(Run(*family, reader));

@@ -52,7 +52,7 @@ inline constexpr absl::string_view kGemmaCycle =
 inline std::string Gemma4(absl::string_view fields) {
   return absl::StrCat(R"({"architectures": ["Gemma4ForConditionalGeneration"], "model_type": "gemma4", "text_config": {
     "hidden_activation": "gelu_pytorch_tanh", "vocab_size": 262144, "head_dim": 256, "global_head_dim": 512,
-    "sliding_window": 1024, "max_position_embeddings": 262144, "rms_norm_eps": 1e-06, "attention_bias": false,
+    "sliding_window": 1024, "max_position_embeddings": 262144, "rms_norm_eps": 1e-06, "attention_bias": false, "final_logit_softcapping": 30.0,
     "rope_parameters": {"full_attention": {"partial_rotary_factor": 0.25, "rope_theta": 1000000.0},
                         "sliding_attention": {"rope_theta": 10000.0}}, )",
                       fields, "}}");

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "resolver/base/status_macros.h"
 #include "resolver/base/utf8.h"
 #include "resolver/plan/model_fields.h"
@@ -71,9 +72,17 @@ bool Suits(ValueType type, const Value& value) {
 
 }  // namespace
 
+absl::string_view HfTextPath(const Json& root) {
+  for (absl::string_view path : {"text_config.", "thinker_config.text_config.", "llm_config.", "language_config."}) {
+    const Json* text = FindIn(root, absl::StripSuffix(path, "."));
+    if (text != nullptr && text->IsObject()) return path;
+  }
+  return "";
+}
+
 HfReader::HfReader(const Json& root, ModelSpec* model, std::vector<std::string>* notes)
-    : root_(root), text_(&root), model_(model), notes_(notes) {
-  if (const Json* text = FindIn(root, "text_config"); text != nullptr && text->IsObject()) text_ = text;
+    : root_(root), text_(&root), text_path_(HfTextPath(root)), model_(model), notes_(notes) {
+  if (!text_path_.empty()) text_ = FindIn(root, absl::StripSuffix(text_path_, "."));
 }
 
 const Json* HfReader::Find(absl::string_view path) const {
@@ -86,9 +95,16 @@ bool HfReader::Has(absl::string_view path) const {
   return node != nullptr && !node->IsNull();
 }
 
+bool HfReader::InRoot(absl::string_view key) const {
+  for (const std::string& path : {std::string(key), absl::StrCat("thinker_config.", key)}) {
+    if (const Json* found = FindIn(root_, path); found != nullptr && found->IsObject()) return true;
+  }
+  return false;
+}
+
 absl::Status HfReader::Error(absl::string_view path, absl::string_view what) const {
   const bool nested = text_ != &root_ && (FindIn(*text_, path) != nullptr || FindIn(root_, path) == nullptr);
-  return absl::InvalidArgumentError(absl::StrCat("$.", nested ? "text_config." : "", path, ": ", what));
+  return absl::InvalidArgumentError(absl::StrCat("$.", nested ? text_path_ : "", path, ": ", what));
 }
 
 absl::StatusOr<std::optional<Value>> HfReader::Get(absl::string_view path) const {

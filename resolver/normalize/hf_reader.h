@@ -14,9 +14,12 @@
 
 namespace flightplan {
 
+// Where the language fields of a file stand, with a dot behind; empty: at its root.
+absl::string_view HfTextPath(const rapidjson::Value& root);
+
 class HfReader {
  public:
-  // `root` outlives the reader. A vision-language wrapper keeps its language fields in text_config.
+  // `root` outlives the reader. A wrapper keeps its language fields in an object of their own, such as text_config.
   HfReader(const rapidjson::Value& root, ModelSpec* model, std::vector<std::string>* notes);
 
   ModelSpec& model() { return *model_; }
@@ -27,7 +30,8 @@ class HfReader {
   // The value at a dotted path ("rope_scaling.factor"), from the language fields and then from the outer object; null
   // when absent. A present null is found.
   const rapidjson::Value* Find(absl::string_view path) const;
-  bool Has(absl::string_view path) const;  // present and not null
+  bool Has(absl::string_view path) const;    // present and not null
+  bool InRoot(absl::string_view key) const;  // an object there or beside the language fields
   // "$.text_config.hidden_size: <what>".
   absl::Status Error(absl::string_view path, absl::string_view what) const;
 
@@ -51,6 +55,7 @@ class HfReader {
 
   const rapidjson::Value& root_;
   const rapidjson::Value* text_;  // the language fields
+  absl::string_view text_path_;   // where they stand: "text_config."; empty: at the root
   ModelSpec* model_;
   std::vector<std::string>* notes_;
 };

@@ -68,5 +68,13 @@ inline constexpr HfRow kGemma3[] = {{"activation", "", "geglu_tanh"},
 inline constexpr HfDerivation kGemma3Derivations[] = {hf::Gemma3};
 inline constexpr HfRow kMimo[] = {
     {"qk_layernorm", "", "false"}, {"add_qkv_bias", "", "true"}, {"mtp_loss_scaling_factor", "", "0.1"}};
+inline constexpr HfRow kExaone4[] = {{"add_qkv_bias", "", "false"},
+                                     {"qk_layernorm", "", "true"},
+                                     {"qk_layernorm_kind", "", "per_head"},
+                                     {"window_size", "sliding_window"}};
+inline constexpr HfDerivation kExaone4Derivations[] = {hf::NormsBehind, hf::RotaryInWindowsAlone};
+inline constexpr HfRow kHunyuanDense[] = {{"qk_layernorm", "use_qk_norm", "true"},
+                                          {"qk_layernorm_kind", "", "per_head"},
+                                          {"kv_channels", "head_dim|attention_head_dim"}};
 
 }  // namespace flightplan

@@ -69,5 +69,16 @@ inline constexpr HfRow kKimiHybrid[] = {{"position_embedding_type", "", "none"},
                                         {"first_k_dense", "first_k_dense_replace", kRequired}};
 inline constexpr HfDerivation kKimiLinearDerivations[] = {hf::Latent, hf::KimiHybrid};
 inline constexpr HfDerivation kKimiK3Derivations[] = {hf::Latent, hf::KimiHybrid, hf::KimiK3};
+inline constexpr HfRow kGraniteHybrid[] = {{"attention", "", "mamba-hybrid"},
+                                           {"layernorm_epsilon", "rms_norm_eps", "1e-6"},
+                                           {"mamba_num_heads", "mamba_n_heads", "128"},
+                                           {"mamba_num_groups", "mamba_n_groups", "1"},
+                                           {"mamba_state_dim", "mamba_d_state", "256"},
+                                           {"mamba_conv_kernel", "mamba_d_conv", "4"},
+                                           {"mamba_chunk_size", "mamba_chunk_size", "256"},
+                                           {"moe_router_score_function", "", "softmax"},
+                                           {"moe_router_pre_softmax", "", "false"},
+                                           {"moe_aux_loss_coeff", "router_aux_loss_coef", "0.001"}};
+inline constexpr HfDerivation kGraniteHybridDerivations[] = {hf::GraniteHybrid};
 
 }  // namespace flightplan

@@ -81,8 +81,12 @@ inline constexpr HfRow kDeepSeekV4[] = {{"attention", "", "csa-hybrid"},
                                         {"num_residual_streams", "hc_mult", kRequired},
                                         {"mhc_sinkhorn_iterations", "hc_sinkhorn_iters", kRequired},
                                         {"moe_n_hash_layers", "num_hash_layers", kRequired},
-                                        {"activation_func_clamp_value", "swiglu_limit", kRequired},
+                                        {"activation_func_clamp_value", "swiglu_limit", "10.0"},
                                         {"moe_router_score_function", "scoring_func", kRequired}};
 inline constexpr HfDerivation kDeepSeekV4Derivations[] = {hf::EveryLayerMoe, hf::SharedExperts, hf::DeepSeekV4};
+inline constexpr HfRow kMistral4[] = {{"layernorm_epsilon", "rms_norm_eps", "1e-6"},
+                                      {"moe_router_score_function", "", "softmax"},
+                                      {"moe_router_pre_softmax", "", "false"},
+                                      {"first_k_dense", "first_k_dense_replace", "0"}};
 
 }  // namespace flightplan

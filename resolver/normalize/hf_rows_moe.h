@@ -100,6 +100,7 @@ inline constexpr HfRow kErnie[] = {{"add_qkv_bias", "", "false", false, "use_bia
                                    {"moe_router_enable_expert_bias", "", "true"},
                                    {"moe_router_dtype", "", "fp32"},
                                    {"mtp_num_layers", "", "null"},
+                                   {"tie_embeddings", "tie_word_embeddings", "true"},
                                    {"moe_router_topk", "moe_k", "6"},
                                    {"moe_aux_loss_coeff", "router_aux_loss_coef", "0.001"}};
 inline constexpr HfDerivation kErnieDerivations[] = {hf::Ernie};
@@ -167,8 +168,10 @@ inline constexpr HfRow kPhiMoe[] = {{"normalization", "", "LayerNorm"},
                                     {"add_bias_linear", "mlp_bias", "null"},
                                     {"rotary_base", "rope_theta", "null"},
                                     {"moe_ffn_hidden_size", "intermediate_size", kRequired}};
-inline constexpr HfRow kGrok1[] = {
-    {"moe_ffn_hidden_size", "intermediate_size", kRequired}, {"activation", "", "geglu"}, {"norms_per_layer", "", "4"}};
+inline constexpr HfRow kGrok1[] = {{"moe_ffn_hidden_size", "moe_intermediate_size|intermediate_size", kRequired},
+                                   {"activation", "", "geglu"},
+                                   {"norms_per_layer", "", "4"}};
+inline constexpr HfDerivation kGrok1Derivations[] = {hf::EveryLayerMoe, hf::Grok};
 inline constexpr HfRow kStep3[] = {
     {"attention", "", "mfa"},
     {"num_moe_experts", "moe_num_experts", kRequired},
@@ -194,5 +197,91 @@ inline constexpr HfRow kStep35[] = {
     {"moe_router_pre_softmax", "", "false"},
     {"moe_shared_expert_intermediate_size", "share_expert_dim|share_expert_dims", kRequired}};
 inline constexpr HfDerivation kStep35Derivations[] = {hf::Step35};
+// Experts chosen as in DeepSeek-V3, without its latent attention.
+inline constexpr HfDerivation kFirstDense[] = {hf::FirstLayersDense, hf::SharedExperts};
+inline constexpr HfRow kDots1[] = {{"qk_layernorm", "", "true"},
+                                   {"qk_layernorm_kind", "", "per_head"},
+                                   {"layernorm_epsilon", "rms_norm_eps", "1e-6"},
+                                   // Its file says noaux_tc there, which names the choice of experts.
+                                   {"moe_router_score_function", "", "sigmoid", false, kUnchecked},
+                                   {"moe_router_enable_expert_bias", "", "true"},
+                                   {"first_k_dense", "first_k_dense_replace", "0"}};
+inline constexpr HfRow kSolarOpen[] = {{"rotary_base", "rope_theta|rope_parameters.rope_theta", "1000000"},
+                                       {"kv_channels", "head_dim", "128"},
+                                       {"moe_router_score_function", "", "sigmoid"},
+                                       {"moe_router_enable_expert_bias", "", "true"},
+                                       {"first_k_dense", "first_k_dense_replace", "0"}};
+// Experts as in DeepSeek's first MoE, scored by softmax.
+inline constexpr HfRow kSoftmaxFirstDense[] = {{"layernorm_epsilon", "rms_norm_eps", "1e-6"},
+                                               {"add_qkv_bias", "attention_bias|use_qkv_bias", "false"},
+                                               {"moe_router_score_function", "", "softmax"},
+                                               {"first_k_dense", "first_k_dense_replace", "0"}};
+inline constexpr HfDerivation kSoftmaxFirstDenseDerivations[] = {hf::FirstLayersDense, hf::SharedExperts,
+                                                                 hf::NormalizedTopk};
+inline constexpr HfRow kHyV3[] = {{"add_qkv_bias", "", "false"},
+                                  {"qk_layernorm", "", "true", false, "qk_norm"},
+                                  {"qk_layernorm_kind", "", "per_head"},
+                                  {"kv_channels", "head_dim", "128"},
+                                  {"rotary_base", "rope_theta|rope_parameters.rope_theta", "11158840"},
+                                  {"moe_router_load_balancing_type", "", "none"},
+                                  {"moe_router_pre_softmax", "", "false"},
+                                  {"moe_router_score_function", "", "sigmoid"},
+                                  {"moe_router_enable_expert_bias", "", "true"},
+                                  {"moe_router_bias_update_rate", "", "0.0"},
+                                  {"moe_router_dtype", "", "fp32"},
+                                  {"moe_aux_loss_coeff", "", "0.0"},
+                                  {"moe_router_topk_scaling_factor", "router_scaling_factor", "2.826"},
+                                  {"first_k_dense", "first_k_dense_replace", "1"}};
+inline constexpr HfRow kHunyuanMoe[] = {{"qk_layernorm", "", "true"},
+                                        {"qk_layernorm_kind", "", "per_head"},
+                                        {"kv_channels", "head_dim|attention_head_dim"},
+                                        {"moe_router_score_function", "", "softmax"},
+                                        {"moe_router_pre_softmax", "", "false"}};
+inline constexpr HfDerivation kHunyuanMoeDerivations[] = {hf::Hunyuan};
+inline constexpr HfRow kExaoneMoe[] = {{"add_qkv_bias", "", "false"},
+                                       {"qk_layernorm", "", "true"},
+                                       {"qk_layernorm_kind", "", "per_head"},
+                                       {"window_size", "sliding_window"},
+                                       {"moe_router_score_function", "scoring_func", "sigmoid"},
+                                       {"moe_router_pre_softmax", "", "true"},
+                                       {"moe_router_enable_expert_bias", "", "true"},
+                                       {"moe_router_load_balancing_type", "", "none"},
+                                       {"moe_router_dtype", "", "fp32"},
+                                       {"moe_aux_loss_coeff", "", "0.0"},
+                                       {"mtp_loss_scaling_factor", "mtp_loss_scaling_factor", "0.1"},
+                                       {"first_k_dense", "first_k_dense_replace", "1"}};
+inline constexpr HfDerivation kWindowedFirstDense[] = {hf::FirstLayersDense, hf::SharedExperts,
+                                                       hf::RotaryInWindowsAlone};
+inline constexpr HfRow kAfmoe[] = {{"window_size", "sliding_window", "1024"},
+                                   {"window_attn_skip_freq", "global_attn_every_n_layers", "4"},
+                                   {"kv_channels", "head_dim", "128"},
+                                   {"qk_layernorm", "", "true"},
+                                   {"qk_layernorm_kind", "", "per_head"},
+                                   {"attention_output_gate", "", "true"},
+                                   {"norms_per_layer", "", "4"},
+                                   {"moe_router_score_function", "score_func|scoring_func", "sigmoid"},
+                                   {"moe_router_enable_expert_bias", "", "true"},
+                                   {"moe_router_topk_scaling_factor", "route_scale", "1.0"},
+                                   {"first_k_dense", "num_dense_layers", "1"}};
+inline constexpr HfRow kSarvam[] = {{"layernorm_epsilon", "rms_norm_eps", "1e-6"},
+                                    {"tie_embeddings", "", "false"},
+                                    {"add_qkv_bias", "", "false"},
+                                    {"qk_layernorm", "", "true"},
+                                    {"qk_layernorm_kind", "", "per_head"},
+                                    {"moe_router_pre_softmax", "", "true"},
+                                    {"moe_router_score_function", "", "sigmoid"},
+                                    {"moe_router_enable_expert_bias", "", "true"},
+                                    {"moe_router_bias_update_rate", "", "1e-3"},
+                                    {"moe_router_dtype", "", "fp32"},
+                                    {"moe_aux_loss_coeff", "", "0.0"},
+                                    {"moe_router_topk_scaling_factor", "routed_scaling_factor", "2.5"},
+                                    {"make_vocab_size_divisible_by", "", "128"},
+                                    {"first_k_dense", "first_k_dense_replace", kRequired}};
+inline constexpr HfRow kGraniteMoe[] = {{"layernorm_epsilon", "rms_norm_eps", "1e-6"},
+                                        {"moe_router_score_function", "", "softmax"},
+                                        {"moe_router_pre_softmax", "", "false"},
+                                        {"moe_ffn_hidden_size", "intermediate_size", kRequired},
+                                        {"moe_aux_loss_coeff", "router_aux_loss_coef", "0.001"},
+                                        {"moe_shared_expert_intermediate_size", "shared_intermediate_size", "", true}};
 
 }  // namespace flightplan

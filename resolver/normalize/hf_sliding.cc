@@ -58,23 +58,6 @@ void CountAlike(HfReader& r, absl::string_view which, int64_t layers, const Head
                       std::abs(off) / 1e6, off > 0 ? "many" : "few"));
 }
 
-// Keys that Megatron-Core's own classes have nothing for.
-void BeyondCore(HfReader& r) {
-  constexpr std::pair<absl::string_view, absl::string_view> kKeys[] = {
-      {"attention_value_scale", "a scale of its own for values"},
-      {"add_swa_attention_sink_bias", "sinks in layers with a window alone"},
-      {"swa_rope_theta", "a rotary base for each kind of layer"},
-      {"partial_rotary_factors", "a share of rotated channels for each layer"},
-      {"use_head_wise_attn_gate", "a gate for each attention head"},
-      {"swiglu_limits", "limits of SwiGLU for each layer"},
-      {"yarn_only_types", "scaled positions in layers of one kind alone"}};
-  for (const auto& [key, what] : kKeys) {
-    const rapidjson::Value* const node = r.Find(key);
-    if (node == nullptr || node->IsNull() || node->IsFalse()) continue;
-    r.model().beyond_core.emplace_back(what);
-  }
-}
-
 absl::Status NeedsOneALayer(HfReader& r, absl::string_view path, size_t entries) {
   const int64_t layers = r.model().num_layers;
   if (entries == static_cast<size_t>(layers)) return absl::OkStatus();
@@ -127,12 +110,25 @@ absl::StatusOr<std::vector<int64_t>> MoeLayers(HfReader& r) {
   return layers;
 }
 
-// By layer_types or by Gemma-3's period. MiMo-V2-Flash has a list of its own.
+// EXAONE's letters, L with a window and G without, over and over; the last layer has none.
+absl::Status WindowedByLetters(HfReader& r, absl::string_view path) {
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::string letters, r.Text(path, ""));
+  if (letters.empty() || letters.find_first_not_of("LG") != std::string::npos) {
+    return r.Error(path, "needs a number, or letters L (with a window) and G (without)");
+  }
+  std::vector<int64_t> windowed;
+  const auto layers = static_cast<size_t>(r.model().num_layers);
+  for (size_t i = 0; i < layers; ++i) windowed.push_back(letters[i % letters.size()] == 'L' && i + 1 < layers ? 1 : 0);
+  return SetWindowed(r, path, windowed);
+}
+
+// By layer_types, by a period or by letters. MiMo-V2-Flash has a list of its own.
 absl::Status WhichWindowed(HfReader& r) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> windowed, WindowedByType(r));
   if (!windowed.empty()) return SetWindowed(r, "layer_types", windowed);
   for (absl::string_view path : {"sliding_window_pattern", "_sliding_window_pattern"}) {
     if (!r.Has(path)) continue;
+    if (r.Find(path)->IsString()) return WindowedByLetters(r, path);
     FLIGHTPLAN_ASSIGN_OR_RETURN(r.model().window_attn_skip_freq, r.RequiredInt(path, 1, kMaxLayers));
     break;
   }
@@ -145,12 +141,32 @@ namespace hf {
 
 absl::Status SlidingWindow(HfReader& r) {
   // MistralConfig has a window by itself; a null says that there is none.
-  const bool by_itself = r.model().family == "mistral" && r.Find("sliding_window") == nullptr;
+  const bool by_itself = r.model().architecture == "MistralForCausalLM" && r.Find("sliding_window") == nullptr;
   if (!by_itself && !r.Has("sliding_window")) return absl::OkStatus();
   FLIGHTPLAN_ASSIGN_OR_RETURN(int64_t window, r.Int("sliding_window", 4096, 1, kMaxWindow));
   r.model().attention = "gqa+sliding";
   r.model().window_size = window;
   return absl::OkStatus();
+}
+
+absl::Status NormsBehind(HfReader& r) {
+  r.model().beyond_core.emplace_back("norms behind attention and the MLP");
+  return absl::OkStatus();
+}
+
+// Layers without a window have no rotary positions.
+absl::Status RotaryInWindowsAlone(HfReader& r) {
+  ModelSpec& m = r.model();
+  if (!m.window_size.has_value()) return absl::OkStatus();
+  m.attention = "gqa+sliding";
+  FLIGHTPLAN_RETURN_IF_ERROR(WhichWindowed(r));
+  std::vector<int64_t> full;
+  for (int64_t i = 0; i < m.num_layers; ++i) {
+    const bool listed = !m.window_attn_layers.empty();
+    const int64_t period = m.window_attn_skip_freq.value_or(0);
+    full.push_back(listed ? 1 - m.window_attn_layers[static_cast<size_t>(i)] : period > 0 && (i + 1) % period == 0);
+  }
+  return r.Set("no_rope_freq", Flags(full), "layer_types");
 }
 
 // Where a class has windows, the file may say which layers: a list of their kinds, or which one in how many has none.
@@ -229,7 +245,6 @@ absl::Status Gemma4(HfReader& r) {
 
 absl::Status MiMoV2Flash(HfReader& r) {
   ModelSpec& m = r.model();
-  BeyondCore(r);
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> windowed, r.Ints("hybrid_layer_pattern"));
   FLIGHTPLAN_RETURN_IF_ERROR(SetWindowed(r, "hybrid_layer_pattern", windowed));
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<int64_t> moe, r.Ints("moe_layer_freq"));
@@ -265,7 +280,6 @@ absl::Status Step3(HfReader& r) {
 absl::Status Step35(HfReader& r) {
   ModelSpec& m = r.model();
   FLIGHTPLAN_RETURN_IF_ERROR(Step3(r));
-  BeyondCore(r);
   const rapidjson::Value* theta = r.Find("rope_theta");
   const bool listed = theta != nullptr && theta->IsArray();
   if (listed && (theta->Empty() || !(*theta)[0].IsNumber()))
