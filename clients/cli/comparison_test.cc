@@ -9,10 +9,10 @@
 #include "absl/strings/match.h"
 #include "clients/cli/command.h"
 #include "clients/cli/diff_page.h"
-#include "clients/cli/golden.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/text_format.h"
 #include "google/protobuf/util/json_util.h"
+#include "tests/support/golden.h"
 #include "tests/support/temporary_folder.h"
 
 namespace flightplan::cli {

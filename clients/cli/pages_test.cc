@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "clients/cli/findings.h"
-#include "clients/cli/golden.h"
 #include "clients/cli/resolve_page.h"
 #include "clients/cli/validate_page.h"
 #include "google/protobuf/text_format.h"
+#include "tests/support/golden.h"
 
 namespace flightplan::cli {
 namespace {

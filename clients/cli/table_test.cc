@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_split.h"
-#include "clients/cli/golden.h"
 #include "clients/cli/text.h"
+#include "tests/support/golden.h"
 
 namespace flightplan::cli {
 namespace {

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/command.h"
-#include "clients/cli/golden.h"
 #include "clients/cli/text.h"
 #include "clients/cli/timeline_page.h"
 #include "clients/cli/timeline_svg.h"
@@ -20,6 +19,7 @@
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/text_format.h"
 #include "google/protobuf/util/json_util.h"
+#include "tests/support/golden.h"
 
 namespace flightplan::cli {
 namespace {

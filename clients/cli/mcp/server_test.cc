@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/mcp/answers.h"
 #include "clients/cli/mcp/skill.h"
-#include "clients/cli/rpc/conversation.h"
+#include "tests/support/conversation.h"
 
 namespace flightplan::cli {
 namespace {

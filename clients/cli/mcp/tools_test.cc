@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/mcp/answers.h"
-#include "clients/cli/rpc/conversation.h"
+#include "tests/support/conversation.h"
 
 namespace flightplan::cli {
 namespace {

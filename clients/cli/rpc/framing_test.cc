@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/rpc/conversation.h"
+#include "tests/support/conversation.h"
 
 namespace flightplan::cli {
 namespace {

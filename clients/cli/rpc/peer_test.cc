@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/rpc/conversation.h"
+#include "tests/support/conversation.h"
 
 namespace flightplan::cli {
 namespace {
