@@ -283,6 +283,8 @@ TEST(Diff, TakesASavedAnswerARequestAndAPlan) {
                      "2", "--ep", "8", "--format", "json"},
                     &resolve),
             kExitOk);
+  EXPECT_TRUE(absl::StrContains(resolve.out, "assumed: --seq is not given")) << "no word of the caller's";
+  EXPECT_TRUE(absl::StrContains(resolve.out, "assumed: --gbs is not given")) << "no word of the caller's";
   const std::string saved = Save(folder, "diff_answer.json", resolve.out);
   Context same;
   ASSERT_EQ(RunArgs(Small({"--pp", "2", saved, "--", "--ep", "8"}), &same), kExitOk) << same.err;

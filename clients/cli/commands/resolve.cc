@@ -142,18 +142,42 @@ std::string TakenFromImage(v1::ResolveConfigResponse* response) {
                       absl::StrJoin(flags, ", "), ")");
 }
 
-std::vector<std::string> Assumed(const ResolveOptions& options, const v1::ResolveConfigRequest& request,
-                                 v1::ResolveConfigResponse* response) {
-  std::vector<std::string> assumed;
+struct LeftToUs {
+  Knob knob;
+  absl::string_view words, flag;
+};
+
+// What neither a flag nor --set says of the workload.
+std::vector<LeftToUs> WorkloadLeftToUs(const ResolveOptions& options, const v1::ResolveConfigRequest& request) {
   const auto pinned = [&](Knob knob) {
     return absl::c_any_of(request.pinned_knobs(),
                           [knob](const v1::KnobSetting& pin) { return FindKnob(pin.name()) == knob; });
   };
-  if (!options.seq.has_value() && !pinned(Knob::seq_length)) {
-    assumed.push_back(absl::StrCat("sequence ", WithThousands(request.workload().seq_length()), " (--seq)"));
-  }
+  std::vector<LeftToUs> left;
+  if (!options.seq.has_value() && !pinned(Knob::seq_length)) left.push_back({Knob::seq_length, "sequence", "--seq"});
   if (!options.gbs.has_value() && !pinned(Knob::global_batch_size)) {
-    assumed.push_back(absl::StrCat("global batch ", WithThousands(request.workload().global_batch_size()), " (--gbs)"));
+    left.push_back({Knob::global_batch_size, "global batch", "--gbs"});
+  }
+  return left;
+}
+
+// The question has to say them, so the answer takes them for the caller's.
+void MarkAsOurs(absl::Span<const LeftToUs> left, v1::ResolveConfigResponse* response) {
+  for (v1::ConfigEntry& row : *response->mutable_config()) {
+    const auto* const ours = absl::c_find_if(left, [&](const LeftToUs& one) { return Name(one.knob) == row.name(); });
+    if (ours == left.end()) continue;
+    row.set_origin(v1::CONFIG_ORIGIN_DECIDED);
+    row.set_reason(absl::StrCat("assumed: ", ours->flag, " is not given"));
+  }
+}
+
+std::vector<std::string> Assumed(const ResolveOptions& options, const v1::ResolveConfigRequest& request,
+                                 v1::ResolveConfigResponse* response) {
+  std::vector<std::string> assumed;
+  for (const LeftToUs& left : WorkloadLeftToUs(options, request)) {
+    const bool batch = left.knob == Knob::global_batch_size;
+    const int64_t value = batch ? request.workload().global_batch_size() : request.workload().seq_length();
+    assumed.push_back(absl::StrCat(left.words, " ", WithThousands(value), " (", left.flag, ")"));
   }
   if (options.precision.empty()) assumed.push_back("bf16 (--precision)");
   if (options.stage.empty()) assumed.push_back("production (--stage)");
@@ -227,6 +251,7 @@ int RunResolve(Arguments args, Context& context) {
     return Failed(command, status, context);
   }
   Answered(response, context);
+  MarkAsOurs(WorkloadLeftToUs(options, request), &response);
   if (launch_only) return PrintLaunch(*format, output, response, context);
   if (output.format == "json") {
     context.out += ToJson(response);
