@@ -41,6 +41,7 @@ TEST(OtherLaunches, AreKeptOnceEach) {
             "--train-iters 2"},
            // A tool is no training, and what comes before the first training is none either.
            {"python get.py --all 1\ntorchrun a.py --train-iters 2\npython plot.py --all 1\n", "--train-iters 2"},
+           {"uv run run_sft.py --config a.yaml\npython plot.py --all 1\n", "--config a.yaml"},
            {"case $1 in a) torchrun a.py --train-iters 1;; b) torchrun a.py --train-iters 2;; esac", kTwo},
            // Of those that no run reaches one is read, so that there is something to judge.
            {"if [ 1 = 2 ]; then torchrun a.py --train-iters 1; fi\nif [ 1 = 3 ]; then torchrun a.py --train-iters 2; "

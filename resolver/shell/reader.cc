@@ -207,7 +207,7 @@ class Reader {
     if (found_ && std::none_of(behind.begin(), behind.end(), CouldBeSetting)) return;
     const bool command =
         !absl::EndsWith(words[script].value.text, ".py");  // "megatron sft": its second word goes along
-    const bool training = command || LooksLikeTraining(behind);
+    const bool training = command || IsEntryScript(words[script].value.text) || LooksLikeTraining(behind);
     if (training_ && !training) return;
     LaunchCommand next;
     static_cast<LauncherFacts&>(next) = launcher_;
