@@ -27,6 +27,7 @@ TEST(RecogniseStack, OneOverrideMakesNoContainerOfACommandLine) {
             Target::kMegatronBridge);
   EXPECT_EQ(Recognised("train.py", "model.num_layers=4"), Target::kMegatronBridge);
   EXPECT_EQ(Recognised("pretrain_gpt.py", "model.num_layers=4"), Target::kMegatronBridge);
+  EXPECT_EQ(Recognised("/x/loongforge/embodied/train.py", "model.vae_path=/v"), std::nullopt) << "another program";
 }
 
 // Recipes over verl's trainer are modules of any package.

@@ -43,6 +43,7 @@ bool IsOverride(absl::string_view text) {
 bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
   const absl::string_view file = FileName(script);
   if (absl::StrContains(script, "scripts/performance/")) return true;
+  if (absl::StrContains(script, "loongforge/embodied/")) return false;  // whose configuration has such sections, too
   const bool overrides =
       std::any_of(args.begin(), args.end(), [](const Argument& arg) { return IsOverride(arg.text); });
   const bool recipe =
