@@ -59,13 +59,20 @@ absl::StatusOr<Value> ReadValue(const SwiftWritten& written, ValueType type) {
   return Value(std::move(items));
 }
 
-// Of a number, a word or a switch; other values of --megatron_extra_kwargs are passed over.
-std::optional<Value> ScalarOf(const rapidjson::Value& json) {
+// Of a number, a word, a switch or a list of them; other values of --megatron_extra_kwargs are passed over.
+std::optional<Value> FieldOf(const rapidjson::Value& json) {
   if (json.IsBool()) return Value(json.GetBool());
   if (json.IsInt64()) return Value(json.GetInt64());
   if (json.IsDouble()) return Value(json.GetDouble());
   if (json.IsString()) return Value(json.GetString());
-  return std::nullopt;
+  if (!json.IsArray() || json.Size() > kMaxListItems) return std::nullopt;
+  Value::List items;
+  for (const rapidjson::Value& one : json.GetArray()) {
+    std::optional<Value> item = one.IsArray() ? std::nullopt : FieldOf(one);
+    if (!item.has_value()) return std::nullopt;
+    items.push_back(*std::move(item));
+  }
+  return Value(std::move(items));
 }
 
 class Reader {
@@ -118,7 +125,7 @@ class Reader {
     if (!text.has_value() || ReadJson(*text, JsonNumbers::kFinite, &json).has_value() || !json.IsObject()) return;
     for (const auto& member : json.GetObject()) {
       const std::optional<Knob> knob = FindKnob(member.name.GetString());
-      const std::optional<Value> value = ScalarOf(member.value);
+      const std::optional<Value> value = FieldOf(member.value);
       if (knob.has_value() && value.has_value()) out_.knobs.push_back({*knob, *value, {}});
     }
   }

@@ -183,6 +183,9 @@ TEST(ParseMsSwift, ReadsAFileOfArguments) {
 TEST(ParseMsSwift, TakesFieldsOfTheConfigClassFromItsJson) {
   const ParseResult parsed = Read(absl::StrCat(kSft, " --megatron_extra_kwargs {\"cuda_graph_impl\":\"local\"}"));
   EXPECT_EQ(Final(parsed, K::cuda_graph_impl), Value("local"));
+  const ParseResult list =
+      Read(absl::StrCat(kSft, " --megatron_extra_kwargs {\"hierarchical_context_parallel_sizes\":[2,4]}"));
+  EXPECT_EQ(Final(list, K::hierarchical_context_parallel_sizes), Value(Value::List{Value(2), Value(4)}));
 }
 
 TEST(ParseMsSwift, NamesWhatIsMisspelt) {
