@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/base/saturating.h"
 #include "resolver/rules/bridge/graph_modules_util.h"
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -25,7 +26,6 @@ constexpr int kCpCommType = 1598;
 constexpr Place Late(int line, int sub = 0) { return {Phase::kContainer, line, sub}; }
 constexpr Place Early(int line) { return {Phase::kContainerStart, line}; }
 
-bool PrecisionAware(F f) { return f.on(K::use_precision_aware_optimizer); }
 bool ContextParallel(F f) { return f.num(K::context_parallel_size) > 1; }
 bool Sft(F f) {
   if (f.is(K::dataset_kind, "sft")) return true;

@@ -8,6 +8,7 @@
 #include "resolver/base/integers.h"
 #include "resolver/catalog/bridge_fields.h"
 #include "resolver/rules/bridge/graph_modules_util.h"
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -16,7 +17,6 @@ namespace {
 using K = Knob;
 using F = const Facts&;
 
-bool NativeEnergonPacking(F f) { return f.is(K::dataset_kind, "energon") && f.set(K::dataset_packing_buffer_size); }
 constexpr K kOverlapFields[] = {K::overlap_moe_expert_parallel_comm, K::delay_wgrad_compute,
                                 K::comm_overlap_overlap_moe_expert_parallel_comm, K::comm_overlap_delay_wgrad_compute};
 

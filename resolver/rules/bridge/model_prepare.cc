@@ -2,6 +2,7 @@
 // Lines are those of NVIDIA-NeMo/Megatron-Bridge@067f987df src/megatron/bridge/models/transformer_config.py; the
 // CUDA-graph guard of utils/cuda_graph.py runs before them.
 #include "resolver/rules/bridge/graph_modules_util.h"
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/flex_dispatcher.h"
 #include "resolver/rules/rule.h"
 
@@ -136,8 +137,7 @@ const Rule kRules[] = {
      .change =
          [](Editor& e) {
            const Facts& f = e.facts();
-           const bool native =
-               f.bridge(kMain) && f.is(K::dataset_kind, "energon") && f.set(K::dataset_packing_buffer_size);
+           const bool native = f.bridge(kMain) && NativeEnergonPacking(f);
            const K switch_name = f.bridge(6) ? K::dataset_enable_in_batch_packing : K::dataset_pack_sequences_in_batch;
            const bool packed = f.on(switch_name) || native;
            if (packed && f.num(K::pipeline_model_parallel_size) > 1) e.Set(K::variable_seq_lengths, true);

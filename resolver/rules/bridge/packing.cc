@@ -4,6 +4,7 @@
 
 #include "absl/strings/string_view.h"
 #include "resolver/rules/bridge/graph_modules_util.h"
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -26,7 +27,6 @@ bool CapturesRouter(F f) {
   return !AnyPerLayerGraphModule(f) || HasGraphModule(f, "moe") || HasGraphModule(f, "moe_router") ||
          HasGraphModule(f, "moe_preprocess");
 }
-bool NativeEnergonPacking(F f) { return f.is(K::dataset_kind, "energon") && f.set(K::dataset_packing_buffer_size); }
 
 // An Energon dataset whose own size of a micro batch is not that of `knob`.
 bool EnergonWithOtherBatch(F f, K knob) {

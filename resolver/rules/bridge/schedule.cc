@@ -2,6 +2,7 @@
 // are those of NVIDIA/Megatron-LM@d98e8a64dd megatron/core/optimizer_param_scheduler.py.
 #include <vector>
 
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -13,7 +14,6 @@ using F = const Facts&;
 constexpr Place At(int line) { return {Phase::kBuild, 40000 + line}; }
 
 bool EndsTooHigh(F f) { return f.real(K::min_lr) > f.real(K::lr); }
-bool StartsTooHigh(F f) { return f.real(K::lr_warmup_init) > f.real(K::lr); }
 bool DecaysDiffer(F f) {
   return f.set(K::start_weight_decay) && f.set(K::end_weight_decay) &&
          f.real(K::start_weight_decay) < f.real(K::end_weight_decay);

@@ -1,4 +1,5 @@
 // Fine-grained activation offloading and the paged stash of expert activations.
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/core/lists_util.h"
 #include "resolver/rules/core/upstream.h"
 
@@ -17,11 +18,7 @@ absl::Span<const absl::string_view> KnownModules(F f) {
   return absl::MakeSpan(kModules).subspan(0, count);
 }
 
-bool Offloads(F f) { return f.on(K::fine_grained_activation_offloading); }
 bool Offloads(F f, absl::string_view module) { return Offloads(f) && f.has(K::offload_modules, module); }
-bool Recomputes(F f, absl::string_view module) {
-  return f.is(K::recompute_granularity, "selective") && f.has(K::recompute_modules, module);
-}
 
 Patch Drop(F f, std::initializer_list<absl::string_view> modules) {
   const Value kept = Without(f.value(K::offload_modules), modules);

@@ -1,4 +1,5 @@
 // CUDA graphs: which modules may be captured together, and with which recompute and offloading.
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/core/graph_util.h"
 #include "resolver/rules/core/lists_util.h"
 #include "resolver/rules/core/upstream.h"
@@ -18,10 +19,7 @@ bool OnlyMoeLayers(F f) {
 
 bool DropsAndPads(F f) { return f.set(K::moe_expert_capacity_factor) && f.on(K::moe_pad_expert_input_to_capacity); }
 
-bool Recomputes(F f, absl::string_view module) {
-  return f.core(16) && GraphsOn(f) && f.is(K::recompute_granularity, "selective") &&
-         f.has(K::recompute_modules, module);
-}
+bool RecomputesInGraph(F f, absl::string_view module) { return f.core(16) && GraphsOn(f) && Recomputes(f, module); }
 // The module's forward runs inside a graph.
 bool Graphed(F f, absl::string_view module) { return CapturesEverything(f) || Captures(f, module); }
 
@@ -34,12 +32,12 @@ bool FullRecomputeInLayerGraphs(F f) {
 }
 
 bool ShardedSharedExperts(F f) {
-  return Recomputes(f, "shared_experts") && f.num(K::gtp_weight_remat_size) > 1 && GraphImpl(f, "local") &&
+  return RecomputesInGraph(f, "shared_experts") && f.num(K::gtp_weight_remat_size) > 1 && GraphImpl(f, "local") &&
          (f.set(K::fp8) || f.set(K::fp4)) && f.set(K::moe_shared_expert_intermediate_size) &&
          !f.on(K::moe_shared_expert_overlap) && (Graphed(f, "moe") || Captures(f, "moe_router"));
 }
 
-bool Offloads(F f) { return GraphsOn(f) && f.on(K::fine_grained_activation_offloading); }
+bool OffloadsInGraph(F f) { return GraphsOn(f) && Offloads(f); }
 constexpr absl::string_view kLocalOffload[] = {"expert_fc1", "moe_act", "fused_group_mlp"};
 
 std::vector<Patch> NoRecompute(F f, std::initializer_list<absl::string_view> modules) {
@@ -175,7 +173,9 @@ const Rule kRules[] = {
      .core = {.since = 16},
      .reads = {K::cuda_graph_modules, K::cuda_graph_scope, K::recompute_modules},
      .when =
-         [](F f) { return Recomputes(f, "moe") && GraphImpl(f, "transformer_engine") && Captures(f, "moe_router"); },
+         [](F f) {
+           return RecomputesInGraph(f, "moe") && GraphImpl(f, "transformer_engine") && Captures(f, "moe_router");
+         },
      .needs = "a recomputed MoE layer cannot have its router inside a Transformer Engine graph",
      .fix =
          [](F f) {
@@ -188,7 +188,9 @@ const Rule kRules[] = {
      .reads = {K::cuda_graph_impl, K::cuda_graph_modules, K::cuda_graph_scope, K::recompute_modules,
                K::attention_dropout},
      .when =
-         [](F f) { return Recomputes(f, "core_attn") && f.real(K::attention_dropout) != 0.0 && Graphed(f, "attn"); },
+         [](F f) {
+           return RecomputesInGraph(f, "core_attn") && f.real(K::attention_dropout) != 0.0 && Graphed(f, "attn");
+         },
      .needs = "recomputed attention inside a graph cannot draw random numbers (attention_dropout is 0.1 by default)",
      .fix = [](F f) { return NoRecompute(f, {"core_attn"}); }},
     {.id = "cuda-graph.mlp-recompute-dropout",
@@ -198,8 +200,8 @@ const Rule kRules[] = {
      .reads = {K::cuda_graph_impl, K::cuda_graph_modules, K::cuda_graph_scope, K::recompute_modules, K::hidden_dropout},
      .when =
          [](F f) {
-           return f.real(K::hidden_dropout) != 0.0 &&
-                  ((Recomputes(f, "mlp") && Graphed(f, "mlp")) || (Recomputes(f, "moe") && Graphed(f, "moe")));
+           return f.real(K::hidden_dropout) != 0.0 && ((RecomputesInGraph(f, "mlp") && Graphed(f, "mlp")) ||
+                                                       (RecomputesInGraph(f, "moe") && Graphed(f, "moe")));
          },
      .needs =
          "recomputed MLP or MoE layers inside a graph cannot draw random numbers (hidden_dropout is 0.1 by default)",
@@ -213,7 +215,7 @@ const Rule kRules[] = {
      .core = {.since = 16},
      .reads = {K::cuda_graph_impl, K::cuda_graph_modules, K::cuda_graph_scope, K::recompute_modules,
                K::moe_input_jitter_eps},
-     .when = [](F f) { return Recomputes(f, "moe") && f.set(K::moe_input_jitter_eps) && Graphed(f, "moe"); },
+     .when = [](F f) { return RecomputesInGraph(f, "moe") && f.set(K::moe_input_jitter_eps) && Graphed(f, "moe"); },
      .needs = "a recomputed MoE layer inside a graph cannot jitter its input",
      .fix = [](F f) { return NoRecompute(f, {"moe"}); }},
     {.id = "cuda-graph.gtp-shared-expert-recompute",
@@ -231,7 +233,7 @@ const Rule kRules[] = {
      .reads = {K::cuda_graph_impl, K::fine_grained_activation_offloading},
      .when =
          [](F f) {
-           return Offloads(f) && !f.in(K::cuda_graph_impl, {"transformer_engine", "full_iteration"});
+           return OffloadsInGraph(f) && !f.in(K::cuda_graph_impl, {"transformer_engine", "full_iteration"});
          },
      .needs = "core 0.18 offloads activations inside Transformer Engine or whole-iteration graphs only",
      .fix = NoOffload},
@@ -240,7 +242,10 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(2934),
      .core = {.since = 19},
      .reads = {K::cuda_graph_impl, K::offload_modules},
-     .when = [](F f) { return Offloads(f) && GraphImpl(f, "local") && HasOther(f, K::offload_modules, kLocalOffload); },
+     .when =
+         [](F f) {
+           return OffloadsInGraph(f) && GraphImpl(f, "local") && HasOther(f, K::offload_modules, kLocalOffload);
+         },
      .needs = "local graphs allow offloading of expert_fc1, moe_act and fused_group_mlp only",
      .fix = NoOffload},
     {.id = "cuda-graph.local-offload-needs-modules",
@@ -248,7 +253,7 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(2940),
      .core = {.since = 19},
      .reads = {K::cuda_graph_impl, K::cuda_graph_modules, K::fine_grained_activation_offloading},
-     .when = [](F f) { return Offloads(f) && GraphImpl(f, "local") && !f.on(K::cuda_graph_modules); },
+     .when = [](F f) { return OffloadsInGraph(f) && GraphImpl(f, "local") && !f.on(K::cuda_graph_modules); },
      .needs = "offloading does not work inside local graphs of whole layers",
      .fix = NoOffload},
     {.id = "cuda-graph.local-offload-not-moe",
@@ -256,7 +261,7 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(2950),
      .core = {.since = 19},
      .reads = {K::cuda_graph_impl, K::cuda_graph_modules, K::fine_grained_activation_offloading},
-     .when = [](F f) { return Offloads(f) && GraphImpl(f, "local") && Captures(f, "moe"); },
+     .when = [](F f) { return OffloadsInGraph(f) && GraphImpl(f, "local") && Captures(f, "moe"); },
      .needs = "offloading does not work inside a captured MoE layer",
      .fix = NoOffload},
     {.id = "cuda-graph.offload-not-moe",
@@ -264,7 +269,7 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(2960),
      .core = {.since = 18},
      .reads = {K::cuda_graph_impl, K::cuda_graph_modules, K::fine_grained_activation_offloading},
-     .when = [](F f) { return Offloads(f) && Captures(f, "moe") && !(f.core(19) && GraphImpl(f, "local")); },
+     .when = [](F f) { return OffloadsInGraph(f) && Captures(f, "moe") && !(f.core(19) && GraphImpl(f, "local")); },
      .needs = "offloading does not work inside a captured MoE layer",
      .fix = NoOffload},
     {.id = "cuda-graph.offload-warmup",
@@ -272,7 +277,7 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(2963),
      .core = {.since = 18},
      .reads = {K::fine_grained_activation_offloading, K::cuda_graph_warmup_steps},
-     .when = [](F f) { return Offloads(f) && f.num(K::cuda_graph_warmup_steps) <= 0; },
+     .when = [](F f) { return OffloadsInGraph(f) && f.num(K::cuda_graph_warmup_steps) <= 0; },
      .needs = "offloading needs at least one warm-up step before capture",
      .fixes = {{{K::cuda_graph_warmup_steps, 3}}}},
     {.id = "build.te-offload-in-graph",
@@ -284,7 +289,7 @@ const Rule kRules[] = {
      .reads_env = {"te"},
      .when =
          [](F f) {
-           return Offloads(f) && Captures(f, "attn") && f.te_installed() && !f.te_at_least("2.14.0") &&
+           return OffloadsInGraph(f) && Captures(f, "attn") && f.te_installed() && !f.te_at_least("2.14.0") &&
                   HasAny(f, K::offload_modules, {"core_attn", "attn_proj", "qkv_linear"});
          },
      .needs = "offloading from captured attention needs Transformer Engine 2.14.0",
@@ -296,7 +301,7 @@ const Rule kRules[] = {
      .reads = {K::cuda_graph_impl, K::fine_grained_offloading_max_inflight_offloads},
      .when =
          [](F f) {
-           return Offloads(f) && GraphImpl(f, "full_iteration") &&
+           return OffloadsInGraph(f) && GraphImpl(f, "full_iteration") &&
                   (f.none(K::fine_grained_offloading_max_inflight_offloads) ||
                    f.num(K::fine_grained_offloading_max_inflight_offloads) < 0);
          },

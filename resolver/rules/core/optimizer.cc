@@ -1,6 +1,7 @@
 // OptimizerConfig.__post_init__: what the optimizer config class checks and changes. Megatron-LM builds it from the
 // command line, Bridge finalizes it before the model.
 // Lines are those of NVIDIA/Megatron-LM@d98e8a64dd megatron/core/optimizer/optimizer_config.py.
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -9,7 +10,6 @@ namespace {
 using K = Knob;
 using F = const Facts&;
 
-bool PrecisionAware(F f) { return f.on(K::use_precision_aware_optimizer); }
 // Without the precision-aware optimizer every state of the optimizer stays in FP32.
 bool PlainWith(F f, K dtype) { return !PrecisionAware(f) && !f.is(dtype, "fp32"); }
 

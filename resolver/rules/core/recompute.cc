@@ -1,4 +1,5 @@
 // Activation recompute: what TransformerConfig.__post_init__ checks and changes.
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/core/lists_util.h"
 #include "resolver/rules/core/te_attention_util.h"
 #include "resolver/rules/core/upstream.h"
@@ -17,9 +18,6 @@ absl::Span<const absl::string_view> KnownModules(F f) {
   const size_t count = f.core(kMain) ? 11 : f.core(19) ? 8 : 7;
   return absl::MakeSpan(kModules).subspan(0, count);
 }
-
-bool Selective(F f) { return f.is(K::recompute_granularity, "selective"); }
-bool Recomputes(F f, absl::string_view module) { return Selective(f) && f.has(K::recompute_modules, module); }
 
 bool QuantizedSmallModules(F f) {
   return Selective(f) && f.on(K::fp8) && HasAny(f, K::recompute_modules, {"moe_act", "layernorm"});

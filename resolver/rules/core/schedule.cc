@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "resolver/base/integers.h"
 #include "resolver/derive/batch.h"
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/core/fix_util.h"
 #include "resolver/rules/rule.h"
 
@@ -17,7 +18,6 @@ using F = const Facts&;
 
 bool Interleaved(F f) { return f.num(K::virtual_pipeline_model_parallel_size) > 0; }
 std::optional<int64_t> Count(F f) { return StepMicrobatches(f.config(), f.env()); }
-int64_t Pp(F f) { return f.num(K::pipeline_model_parallel_size); }
 // Microbatches that run in a row on one virtual stage; the pipeline size unless given.
 int64_t Group(F f) {
   return f.set(K::microbatch_group_size_per_vp_stage) ? f.num(K::microbatch_group_size_per_vp_stage) : Pp(f);

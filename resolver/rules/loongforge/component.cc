@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "resolver/base/integers.h"
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -18,8 +19,6 @@ using F = const Facts&;
 bool Component(F f) {
   return f.set(K::model_component) && !absl::StrContains(f.text(K::model_component), "foundation");
 }
-
-int64_t Pp(F f) { return std::max<int64_t>(1, f.num(K::pipeline_model_parallel_size)); }
 
 bool RecomputeListed(F f) { return Component(f) && f.set(K::custom_pipeline_recompute_layers); }
 
@@ -140,7 +139,7 @@ const Rule kRules[] = {
      .at = {Phase::kLoongForge, 480, 1},
      .source = "LoongForge:loongforge/train/validators.py:536",
      .reads = {K::custom_pipeline_recompute_layers, K::pipeline_model_parallel_size, K::model_component},
-     .when = [](F f) { return RecomputeListed(f) && RecomputeEntries(f) != Pp(f); },
+     .when = [](F f) { return RecomputeListed(f) && RecomputeEntries(f) != PpOrOne(f); },
      .needs = "custom_pipeline_recompute_layers needs one entry per pipeline stage",
      .fixes = {{{K::custom_pipeline_recompute_layers, kUnset}}}},
     {.id = "lf.nf-reset-pipeline-model-parallel-size",

@@ -7,6 +7,7 @@
 
 #include "resolver/base/integers.h"
 #include "resolver/plan/pipeline_layout.h"
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/core/lists_util.h"
 #include "resolver/rules/rule.h"
 
@@ -51,8 +52,6 @@ constexpr absl::string_view kFp32Names[] = {"expert_bias",
                                             "post_attention_layernorm",
                                             "norm"};
 
-bool Selective(F f) { return f.is(K::recompute_granularity, "selective"); }
-bool Offloads(F f) { return f.on(K::fine_grained_activation_offloading); }
 bool OverlapModules(F f) {
   return HasAny(f, K::recompute_modules, {"a2a_overlap_attn", "a2a_overlap_post_attn", "a2a_overlap_mlp"});
 }

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -48,7 +49,6 @@ int64_t Sum(const std::vector<int64_t>& entries) {
 
 bool CustomPp(F f) { return f.set(K::custom_pipeline_layers); }
 bool CustomVpp(F f) { return f.set(K::custom_virtual_pipeline_layers); }
-int64_t Pp(F f) { return std::max<int64_t>(1, f.num(K::pipeline_model_parallel_size)); }
 int64_t Stages(F f) { return std::max<int64_t>(1, f.num(K::num_virtual_stages_per_pipeline_rank)); }
 
 // `total` spread over `parts` as evenly as it goes, the first parts taking one more.
@@ -60,8 +60,9 @@ std::string Even(int64_t total, int64_t parts) {
 }
 
 std::vector<Patch> EvenPp(F f) {
-  Patch patch = {Assign(K::custom_pipeline_layers,
-                        Pp(f) > 1 && f.num(K::num_layers) > 0 ? Value(Even(f.num(K::num_layers), Pp(f))) : Value())};
+  Patch patch = {Assign(K::custom_pipeline_layers, PpOrOne(f) > 1 && f.num(K::num_layers) > 0
+                                                       ? Value(Even(f.num(K::num_layers), PpOrOne(f)))
+                                                       : Value())};
   // The list becomes a layout, which goes with no other way to count virtual stages.
   if (f.set(K::num_layers_per_virtual_pipeline_stage)) {
     patch.push_back(Assign(K::num_layers_per_virtual_pipeline_stage, Value()));
@@ -71,7 +72,7 @@ std::vector<Patch> EvenPp(F f) {
 // Without virtual stages.
 std::vector<Patch> EvenPpAlone(F f) {
   Patch patch = {Assign(K::custom_virtual_pipeline_layers, Value())};
-  if (f.num(K::num_layers) % Pp(f) != 0) {
+  if (f.num(K::num_layers) % PpOrOne(f) != 0) {
     const std::vector<Patch> even = EvenPp(f);
     patch.insert(patch.end(), even[0].begin(), even[0].end());
   }
@@ -79,7 +80,7 @@ std::vector<Patch> EvenPpAlone(F f) {
 }
 std::vector<Patch> EvenVpp(F f) {
   int64_t parts = 0;
-  if (__builtin_mul_overflow(Pp(f), Stages(f), &parts)) return {};
+  if (__builtin_mul_overflow(PpOrOne(f), Stages(f), &parts)) return {};
   return {{Assign(K::custom_virtual_pipeline_layers, Value(Even(f.num(K::num_layers), parts)))}};
 }
 
@@ -171,10 +172,12 @@ const Rule kRules[] = {
      .source = "LoongForge:loongforge/train/validators.py:463",
      .reads = {K::custom_pipeline_layers, K::pipeline_model_parallel_size},
      .when =
-         [](F f) { return CustomPp(f) && static_cast<int64_t>(Entries(f, K::custom_pipeline_layers).size()) != Pp(f); },
+         [](F f) {
+           return CustomPp(f) && static_cast<int64_t>(Entries(f, K::custom_pipeline_layers).size()) != PpOrOne(f);
+         },
      .needs = "custom_pipeline_layers needs one entry per pipeline stage",
      .fix = EvenPp,
-     .detail = [](F f) { return Counted(f, K::custom_pipeline_layers, Pp(f)); }},
+     .detail = [](F f) { return Counted(f, K::custom_pipeline_layers, PpOrOne(f)); }},
     {.id = "lf.custom-pp-sum",
      .area = "pipeline",
      .at = {Phase::kLoongForge, 504},
@@ -183,7 +186,7 @@ const Rule kRules[] = {
      .when = [](F f) { return CustomPp(f) && Sum(Entries(f, K::custom_pipeline_layers)) != f.num(K::num_layers); },
      .needs = "the entries of custom_pipeline_layers must add up to num_layers",
      .fix = EvenPp,
-     .detail = [](F f) { return Counted(f, K::custom_pipeline_layers, Pp(f)); }},
+     .detail = [](F f) { return Counted(f, K::custom_pipeline_layers, PpOrOne(f)); }},
     {.id = "lf.custom-pp-vpp-min",
      .area = "pipeline",
      .at = {Phase::kLoongForge, 505},
@@ -202,7 +205,7 @@ const Rule kRules[] = {
      .at = {Phase::kLoongForge, 506},
      .source = "LoongForge:loongforge/train/validators.py:487",
      .reads = {K::custom_virtual_pipeline_layers, K::pipeline_model_parallel_size},
-     .when = [](F f) { return CustomVpp(f) && Pp(f) <= 1; },
+     .when = [](F f) { return CustomVpp(f) && PpOrOne(f) <= 1; },
      .needs = "virtual pipeline layers need pipeline_model_parallel_size of at least 2",
      .fixes = {{{K::custom_virtual_pipeline_layers, kUnset}, {K::num_virtual_stages_per_pipeline_rank, kUnset}}}},
     {.id = "lf.custom-vpp-stages",
@@ -222,7 +225,7 @@ const Rule kRules[] = {
          [](F f) { return CustomVpp(f) && Sum(Entries(f, K::custom_virtual_pipeline_layers)) != f.num(K::num_layers); },
      .needs = "the entries of custom_virtual_pipeline_layers must add up to num_layers",
      .fix = EvenVpp,
-     .detail = [](F f) { return Counted(f, K::custom_virtual_pipeline_layers, Pp(f) * Stages(f)); }},
+     .detail = [](F f) { return Counted(f, K::custom_virtual_pipeline_layers, PpOrOne(f) * Stages(f)); }},
     {.id = "lf.custom-vpp-count",
      .area = "pipeline",
      .at = {Phase::kLoongForge, 509},
@@ -232,7 +235,7 @@ const Rule kRules[] = {
      .when =
          [](F f) {
            int64_t wanted = 0;
-           if (!CustomVpp(f) || __builtin_mul_overflow(Pp(f), Stages(f), &wanted)) return CustomVpp(f);
+           if (!CustomVpp(f) || __builtin_mul_overflow(PpOrOne(f), Stages(f), &wanted)) return CustomVpp(f);
            return static_cast<int64_t>(Entries(f, K::custom_virtual_pipeline_layers).size()) != wanted;
          },
      .needs = "custom_virtual_pipeline_layers needs one entry per virtual stage of every pipeline rank",

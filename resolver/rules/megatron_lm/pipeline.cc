@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "resolver/base/integers.h"
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/core/fix_util.h"
 #include "resolver/rules/core/grid_util.h"
 #include "resolver/rules/megatron_lm/cli_util.h"
@@ -20,7 +21,6 @@ int64_t SplitLayers(F f) {
   return layers + (f.on(K::account_for_embedding_in_pipeline_split) ? 1 : 0) +
          (f.on(K::account_for_loss_in_pipeline_split) ? 1 : 0);
 }
-int64_t Pp(F f) { return f.num(K::pipeline_model_parallel_size); }
 int WaysToSplit(F f) {
   return (f.set(K::num_layers_per_virtual_pipeline_stage) ? 1 : 0) +
          (f.set(K::num_virtual_stages_per_pipeline_rank) ? 1 : 0) + (f.set(K::pipeline_model_parallel_layout) ? 1 : 0);

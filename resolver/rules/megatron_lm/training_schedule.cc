@@ -1,5 +1,6 @@
 // Training length, learning rate and weight decay.
 #include "resolver/base/integers.h"
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -18,7 +19,6 @@ bool OwnProgram(F f) { return RunsMegatronLm(f.stack()); }
 
 // Both are asserted when the scheduler is built. With another style the decay's own ends are checked before.
 bool BelowZero(F f) { return f.real(K::min_lr) < 0 || (ConstantDecay(f) && f.real(K::weight_decay) < 0); }
-bool WarmsUpFromAbove(F f) { return f.real(K::lr_warmup_init) > f.real(K::lr); }
 
 // Megatron-Bridge cuts the warm-up short instead; the fork's rule is lff.lr-warmup-below-decay.
 bool WarmsUpTooLong(F f) {
@@ -268,14 +268,14 @@ const Rule kRules[] = {
      .at = {Phase::kBuild, 40152},
      .source = "Megatron-LM:megatron/core/optimizer_param_scheduler.py:152",
      .reads = {K::lr, K::min_lr, K::lr_warmup_init, K::weight_decay, K::weight_decay_incr_style},
-     .when = [](F f) { return OwnProgram(f) && f.set(K::lr) && (BelowZero(f) || WarmsUpFromAbove(f)); },
+     .when = [](F f) { return OwnProgram(f) && f.set(K::lr) && (BelowZero(f) || StartsTooHigh(f)); },
      .needs = "the learning rate starts no higher than lr (lr_warmup_init) and falls no lower than 0 (min_lr); weights "
               "decay by 0 or more",
      .fix =
          [](F f) {
            Patch patch;
            if (f.real(K::min_lr) < 0) patch.push_back(Assign(K::min_lr, Value(0.0)));
-           if (WarmsUpFromAbove(f)) patch.push_back(Assign(K::lr_warmup_init, Value(0.0)));
+           if (StartsTooHigh(f)) patch.push_back(Assign(K::lr_warmup_init, Value(0.0)));
            if (ConstantDecay(f) && f.real(K::weight_decay) < 0) patch.push_back(Assign(K::weight_decay, Value(0.0)));
            return std::vector<Patch>{patch};
          }},
