@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "resolver/base/integers.h"
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/core/grid_util.h"
 #include "resolver/rules/rule.h"
 
@@ -30,6 +31,12 @@ bool PipelineBeforeData(F f) { return f.on(K::use_tp_pp_dp_mapping) && f.num(K::
 bool NegativeLevel(F f) {
   const Value::List& sizes = f.value(K::hierarchical_context_parallel_sizes).list();
   return std::any_of(sizes.begin(), sizes.end(), [](const Value& size) { return size.integer() < 0; });
+}
+
+// What NumPy takes is below 2^32, on the last stage, too.
+int64_t HighestSeed(F f) {
+  constexpr int64_t kNumPys = (int64_t{1} << 32) - 1, kStage = 100;
+  return kNumPys - kStage * std::clamp<int64_t>(Pp(f) - 1, 0, kNumPys / kStage);
 }
 
 // UCC's transport, as the process groups set it up.
@@ -293,9 +300,10 @@ const Rule kRules[] = {
      .area = "misc",
      .at = {Phase::kMesh, 30484},
      .source = "Megatron-LM:megatron/training/initialize.py:484",
-     .reads = {K::seed},
-     .when = [](F f) { return f.value(K::seed).is_int() && f.num(K::seed) <= 0; },
-     .needs = "the seed is above 0",
+     .reads = {K::seed, K::pipeline_model_parallel_size},
+     .when = [](F f) { return f.value(K::seed).is_int() && (f.num(K::seed) <= 0 || f.num(K::seed) > HighestSeed(f)); },
+     .needs = "the seed is above 0, and below 2^32 on the last pipeline stage, where NumPy is given 100 more for each "
+              "stage before it",
      .fixes = {{{K::seed, 1234}}}},
 };
 
