@@ -66,13 +66,12 @@ void ApplyRecipe(Editor& e) {
   }
 }
 
-// Upstream keeps the two spellings equal on every write; of a pair, the one that the caller wrote counts.
+// Upstream keeps the two spellings equal on every write, and a constructor and the overrides of a launch write every
+// field in the class's order: that of the gather comes last.
 void SyncPair(Editor& e, const ParamGatherPair& pair) {
   const Facts& f = e.facts();
   const auto [param, gather] = pair;
-  if (f.given(param) && f.set(param) && !f.given(gather)) {
-    e.Fill(gather, f.value(param));
-  } else if (f.given(param)) {
+  if (f.given(param)) {
     e.Set(param, f.value(gather));
   } else {
     e.Fill(param, f.value(gather));

@@ -86,14 +86,9 @@ std::vector<std::string> WritePrecision(const Config& config, std::vector<std::p
   const auto own = [knobs](K field) {
     return std::any_of(knobs->begin(), knobs->end(), [field](const auto& entry) { return entry.first == field; });
   };
-  // Written beside its older spelling, the usual value of a pair would win over it.
-  const auto own_in_old_spelling = [&own](K field) {
-    return std::any_of(std::begin(kParamGatherPairs), std::end(kParamGatherPairs),
-                       [&](const ParamGatherPair& pair) { return pair.gather == field && own(pair.param); });
-  };
   std::vector<std::string> overrides;
   for (const auto& [field, usual] : *recipe) {
-    if (!own(field) && !own_in_old_spelling(field)) overrides.push_back(Override(field, usual));
+    if (!own(field)) overrides.push_back(Override(field, usual));
   }
   return overrides;
 }

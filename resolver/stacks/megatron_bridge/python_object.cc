@@ -196,7 +196,7 @@ std::optional<Value> PythonObjects::NamedValue(K knob, const PythonResult& resul
 }
 
 void PythonObjects::Field(PythonObject* object, const std::string& section, const std::string& field,
-                          const PythonResult& result, const Argument& at, bool maybe) {
+                          const PythonResult& result, const Argument& at, bool maybe, bool constructed) {
   const std::optional<K> knob = FindBridgeField(section, field);
   PythonResult value = ValueOf(result);
   if (section == "env_vars") {
@@ -215,6 +215,10 @@ void PythonObjects::Field(PythonObject* object, const std::string& section, cons
   if (const std::optional<Value> named = NamedValue(*knob, result)) value = PythonResult::Of(*named);
   if (value.known() && !maybe) {
     config.reader.ReadField(at, section, field, value.value);
+    // A statement writes one field, and the other of its pair goes with it (mixed_precision.py:66).
+    for (const ParamGatherPair& pair : kParamGatherPairs) {
+      if (pair.param == *knob && !constructed) config.reader.Keep(pair.gather, value.value, at.at);
+    }
   } else {
     config.reader.MarkUnknown(*knob);
   }
@@ -269,7 +273,7 @@ void PythonObjects::TakePart(PythonObject* object, const std::string& name, int 
     const bool length = name == "dataset" && field == "sequence_length" && written.constructed;
     if (length) Field(object, name, "seq_length", written.result, written.argument, written.maybe);
     if (FindBridgeField(name, field).has_value()) {
-      Field(object, name, field, written.result, written.argument, written.maybe);
+      Field(object, name, field, written.result, written.argument, written.maybe, written.constructed);
     }
   }
   if (made.module || made.config != nullptr) return;

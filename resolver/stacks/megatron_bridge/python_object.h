@@ -98,7 +98,7 @@ class PythonObjects {
   void Section(PythonObject* object, const std::string& name, const PythonResult& result, const Argument& at,
                bool maybe);
   void Field(PythonObject* object, const std::string& section, const std::string& field, const PythonResult& result,
-             const Argument& at, bool maybe);
+             const Argument& at, bool maybe, bool constructed = false);
   void TakePart(PythonObject* object, const std::string& name, int part, const Argument& at);
   void Replace(PythonObject* object, const std::string& section);
   PythonResult ValueOf(const PythonResult& result) const;

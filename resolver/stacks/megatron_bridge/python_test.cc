@@ -138,6 +138,17 @@ TEST(BridgePython, NamesAFunctionThatNothingCalls) {
   EXPECT_EQ(parsed.findings[0].finding.seen, "f");
 }
 
+// A statement writes one field, and upstream the other with it; a constructor writes both, the gather's last.
+TEST(BridgePython, WritesBothFieldsOfAPair) {
+  const std::string recipe = absl::StrCat(kImport, "cfg = pretrain_config()\n");
+  EXPECT_EQ(
+      Last(Parsed(absl::StrCat(recipe, "cfg.mixed_precision.fp8_param = True\n")), K::mixed_precision_fp8_param_gather),
+      "true");
+  EXPECT_NE(Last(Parsed(absl::StrCat(recipe, "cfg.mixed_precision = MixedPrecisionConfig(fp8_param=True)\n")),
+                 K::mixed_precision_fp8_param_gather),
+            "true");
+}
+
 // What the recipe's section held is gone with it.
 TEST(BridgePython, KnowsNothingOfASectionThatIsReplaced) {
   const ParseResult parsed = Parsed(absl::StrCat(
