@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -40,6 +41,11 @@ constexpr absl::string_view kIgnored[] = {"log_dir", "details_dir", "scripts_dir
 // (backends/Megatron-LM/megatron/training/arguments.py.patch).
 constexpr absl::string_view kFfnUnit = "--multiple-of", kFfnFactor = "--hidden-dim-multiplier",
                             kUneven = "--enable-hetero", kDualPipe = "--use-dualpipev", kAdapters = "--peft-type";
+
+// Where a flag's value stands in the experiment, as an override of it.
+std::string KeyOf(absl::string_view flag) {
+  return absl::StrCat("++train.model.", absl::StrReplaceAll(absl::StripPrefix(flag, "--"), {{"-", "_"}}));
+}
 
 const FlagTable& Table() {
   static const auto* const kTable = [] {
@@ -142,6 +148,25 @@ void SetFfn(absl::Span<const Argument> words, WrittenKnobs* knobs) {
   knobs->Set(K::ffn_hidden_size, (width + multiple - 1) / multiple * multiple);
 }
 
+// The adapters of its fork, whose defaults are not the knobs'.
+void WriteAdapters(const Config& config, LaunchWriter* words, Launch* launch) {
+  const auto write = [&](K knob, absl::string_view flag, const Value& value) {
+    launch->words.push_back(words->At(knob));
+    words->Line(absl::StrCat(KeyOf(flag), "=", WriteHydraValue(value)));
+  };
+  const bool trains = config.Get(K::peft_scheme) == Value("lora");
+  if (trains) write(K::peft_scheme, kAdapters, Value("lora"));
+  for (const FlagSpec& flag : FlagScaleFlags()) {
+    if (!flag.knob.has_value() || config.Get(*flag.knob).is_none()) continue;
+    if (trains || config.Given(*flag.knob)) write(*flag.knob, flag.flag, config.Get(*flag.knob));
+  }
+  config.ForEachNotDefault([&](K knob) {
+    const bool written = absl::c_any_of(launch->words, [knob](const KnobWords& one) { return one.knob == knob; });
+    const bool of_them = Row(knob).section == Section::kPeft && config.Given(knob) && config.Get(knob) != Value("none");
+    if (of_them && !written) launch->unspelled.push_back(knob);
+  });
+}
+
 ParseResult Read(const LayeredSettings& settings, ParseResult of_files) {
   const std::vector<Argument> words = Flattener(settings).Words();
   ArgparseOptions options;
@@ -168,6 +193,7 @@ ParseResult Read(const LayeredSettings& settings, ParseResult of_files) {
   if (adapters != nullptr && adapters->text == "lora") {
     knobs.Set(K::peft_scheme, "lora");  // flagscale/train/peft/lora.py: Megatron-Bridge's adapter, of an older day
     if (!knobs.Has(K::peft_dim)) knobs.Set(K::peft_dim, 8);
+    if (!knobs.Has(K::peft_alpha)) knobs.Set(K::peft_alpha, 16);
   } else if (adapters != nullptr && adapters->text != "None") {
     result.others.not_modelled = "adapters of FlagScale's own";
   }
@@ -260,9 +286,9 @@ Launch RenderFlagScale(const RenderInput& input) {
       absl::StrAppend(&values, count == 0 ? "" : ",", WriteHydraValue(Value(flags.argv[i])));
     }
     if (count > 1) values = absl::StrCat("[", values, "]");
-    words.Line(
-        absl::StrCat("++train.model.", absl::StrReplaceAll(flag, {{"-", "_"}}), "=", count == 0 ? "true" : values));
+    words.Line(absl::StrCat(KeyOf(flag), "=", count == 0 ? "true" : values));
   }
+  WriteAdapters(input.config, &words, &launch);
   words.Finish();
   if (!whole) return launch;
   AskForWord("config_path", "the folder of the experiment", "--config-path=", "DIR", "examples/aquila/conf", &launch);

@@ -4,8 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "resolver/catalog/defaults.h"
 #include "resolver/plan/stack.h"
 #include "resolver/stacks/parse_result_test_util.h"
 
@@ -92,6 +94,7 @@ TEST(ParseFlagScale, KnowsTheFlagsOfItsFork) {
   EXPECT_EQ(Final(adapters, K::peft_dim), Value(32));
   EXPECT_EQ(Final(adapters, K::peft_target_modules), Value(Value::List{Value("linear_qkv")}));
   EXPECT_EQ(Final(read("  peft_type: lora\n"), K::peft_dim), Value(8)) << "its default";
+  EXPECT_EQ(Final(read("  peft_type: lora\n"), K::peft_alpha), Value(16)) << "its default";
   EXPECT_EQ(read("  peft_type: other\n").others.not_modelled, "adapters of FlagScale's own");
   EXPECT_EQ(read("  norm_init_weight: heavy\n").findings.size(), 1u) << "of a kind that it does not take";
 }
@@ -140,6 +143,20 @@ TEST(ParseFlagScale, ReadsALaunchWithOverrides) {
   const ParseResult read = ParseFlagScale(args, env);
   EXPECT_EQ(Final(read, K::num_layers), Value(6));
   EXPECT_EQ(Final(read, K::context_parallel_size), Value(2));
+}
+
+TEST(RenderFlagScale, WritesItsForksAdapters) {
+  const Environment env = Env();
+  Config config = DefaultsFor(env.target, env.core_release, kMain, /*mla=*/false);
+  config.Set(K::peft_scheme, "lora", Origin::kCaller);
+  config.Set(K::peft_alpha, 64, Origin::kCaller);
+  config.Set(K::peft_share_expert_adapters, false, Origin::kCaller);
+  const Launch launch = RenderFlagScale({config, env, EnvVars()});
+  for (const char* word :
+       {"++train.model.peft_type=lora", "++train.model.lora_dim=32", "++train.model.lora_alpha=64"}) {
+    EXPECT_TRUE(absl::c_linear_search(launch.argv, word)) << word;
+  }
+  EXPECT_EQ(launch.unspelled, std::vector<K>{K::peft_share_expert_adapters});
 }
 
 }  // namespace

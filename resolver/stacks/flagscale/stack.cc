@@ -41,6 +41,7 @@ const Stack kFlagscaleStack = {
     .rank = 10,
     .own_source = "FlagScale:",
     .command_line = true,
+    .adapters = true,
     .marks = {.order = 0, .launch = IsLaunch, .yaml = "flagscale/train/train_gpt.py", .entry = true},
     .releases = kReleases,
     .core_release = [](int) { return kPinnedCore; },

@@ -1,9 +1,13 @@
 #include "resolver/stacks/loongforge/adapters.h"
 
+#include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/plan/knob.h"
+#include "resolver/read/hydra_value.h"
 
 namespace flightplan {
 namespace {
@@ -42,6 +46,37 @@ void TakeLoongForgeAdapters(const LoongForgeKeys& keys, ParseResult* out) {
     }
     return;
   }
+}
+
+// A model of several parts has them below its map, where they adapt the foundation.
+std::vector<std::string> LoongForgeAdapterWords(const LoongForgeModel* file, const Config& config,
+                                                std::vector<Knob>* unspelled) {
+  std::vector<std::string> words;
+  const bool parts = file != nullptr && !file->foundation.empty();
+  const std::string package = parts ? "model.peft_config." : "peft_config.";
+  const auto write = [&](absl::string_view field, const Value& value) {
+    const std::string key = absl::StrCat(package, field);
+    if (file != nullptr) {
+      const auto said = file->keys.find(key);
+      if (said != file->keys.end() && said->second == value) return;
+    }
+    words.push_back(absl::StrCat("++", key, "=", WriteHydraValue(value)));
+  };
+  const Value& scheme = config.Get(K::peft_scheme);
+  const bool known = scheme == Value("lora") || (parts && scheme == Value("vlm_lora"));
+  if (known) {
+    write("_target_",
+          Value(absl::StrCat("loongforge.models.common.peft.lora_config.", parts ? "VLMLoraConfig" : "LoraConfig")));
+    if (parts) write("apply_to_foundation", Value(true));
+  }
+  config.ForEachNotDefault([&](K knob) {
+    if (Row(knob).section != Section::kPeft || !config.Given(knob) || (knob == K::peft_scheme && known)) return;
+    if (config.Get(knob) == Value("none")) return;  // there are none
+    const auto* const field = absl::c_find_if(kFields, [knob](const auto& one) { return one.second == knob; });
+    if (field == std::end(kFields) || knob == K::peft_exclude_modules) return unspelled->push_back(knob);
+    write(field->first, config.Get(knob));
+  });
+  return words;
 }
 
 }  // namespace flightplan

@@ -4,8 +4,11 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
+#include "resolver/catalog/loongforge.h"
+#include "resolver/plan/config.h"
 #include "resolver/plan/reading.h"
 
 namespace flightplan {
@@ -18,5 +21,10 @@ struct LoongForgeValueAt {
 using LoongForgeKeys = std::function<LoongForgeValueAt(const std::string& key)>;
 
 void TakeLoongForgeAdapters(const LoongForgeKeys& keys, ParseResult* out);
+
+// The words that say a configuration's adapters over what the model's file says of them; null: it is not known.
+// `unspelled`: knobs that its classes have no field for.
+std::vector<std::string> LoongForgeAdapterWords(const LoongForgeModel* file, const Config& config,
+                                                std::vector<Knob>* unspelled);
 
 }  // namespace flightplan

@@ -6,12 +6,14 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "resolver/catalog/bridge_fields.h"
 #include "resolver/catalog/defaults.h"
 #include "resolver/catalog/loongforge.h"
 #include "resolver/catalog/spellings.h"
 #include "resolver/read/argparse.h"
 #include "resolver/read/hydra_value.h"
 #include "resolver/render/flag_words.h"
+#include "resolver/stacks/loongforge/adapters.h"
 #include "resolver/stacks/loongforge/model.h"
 #include "resolver/stacks/megatron_lm/start.h"
 #include "resolver/stacks/required_inputs.h"
@@ -114,7 +116,7 @@ Launch RenderLoongForge(const RenderInput& input) {
     const auto knob = static_cast<K>(i);
     const Origin origin = config.origin(knob);
     if (origin == Origin::kAbsent || origin == Origin::kUpstream || knob == K::model_family) continue;
-    if (knob == K::model_name || knob == K::config_file) continue;
+    if (knob == K::model_name || knob == K::config_file || Row(knob).section == Section::kPeft) continue;
     const Value& value = config.Get(knob);
     const std::optional<std::string> change = OverrideOf(file, knob, config, defaults);
     if (!change.has_value()) {
@@ -123,6 +125,7 @@ Launch RenderLoongForge(const RenderInput& input) {
       words.Line(absl::StrCat(*change, "=", WriteHydraValue(value)));
     }
   }
+  for (std::string& word : LoongForgeAdapterWords(file, config, &launch.unspelled)) words.Line(std::move(word));
   for (const K knob : by_flag) {
     const Value& value = config.Get(knob);
     const bool is_default = SameWords(value, defaults.Get(knob));
@@ -138,6 +141,10 @@ Launch RenderLoongForge(const RenderInput& input) {
     Ask({"model", "the model, by its name in the registry of LoongForge or by its file", "--model-name NAME",
          "--model-name qwen3-30b-a3b", ""},
         "--model-name \"${MODEL_NAME:?name of the model in LoongForge, or --config-file FILE in its place}\"", &launch);
+  }
+  if (AdaptersConfigured(config) && config.Get(K::pretrained_checkpoint).is_none()) {
+    AskForWord("pretrained_checkpoint", "the folder of the model that the adapters are trained on",
+               "--pretrained-checkpoint ", "PATH", "/checkpoints/base", &launch);
   }
   AskForStart(input, StartOf(file), &launch);
   return launch;

@@ -60,6 +60,22 @@ TEST(RenderLoongForge, NamesTheFoundationOfAVisionLanguageModel) {
             (Words{"--model-name", "qwen3-vl-30b-a3b", "model.foundation.num_layers=4"}));
 }
 
+TEST(RenderLoongForge, WritesAdaptersAsTheFilesPart) {
+  const std::vector<std::pair<Knob, Value>> lora = {{Knob::peft_scheme, "lora"},
+                                                    {Knob::peft_dim, 16},
+                                                    {Knob::pretrained_checkpoint, "/base"},
+                                                    {Knob::peft_share_expert_adapters, false}};
+  const Launch launch = Render(Named("qwen3-30b-a3b", lora));
+  EXPECT_EQ(launch.argv, (Words{"--model-name", "qwen3-30b-a3b",
+                                "++peft_config._target_=loongforge.models.common.peft.lora_config.LoraConfig",
+                                "++peft_config.dim=16", "--pretrained-checkpoint", "/base"}));
+  EXPECT_EQ(launch.unspelled, std::vector<Knob>{Knob::peft_share_expert_adapters}) << "its classes have no such field";
+  EXPECT_EQ(Render(Named("qwen3-vl-30b-a3b", {{Knob::peft_scheme, "lora"}})).argv,
+            (Words{"--model-name", "qwen3-vl-30b-a3b",
+                   "++model.peft_config._target_=loongforge.models.common.peft.lora_config.VLMLoraConfig",
+                   "++model.peft_config.apply_to_foundation=true"}));
+}
+
 TEST(RenderLoongForge, SaysWhatOnlyAFileCouldSay) {
   Config config = DefaultsFor(Target::kLoongForge, kLoongForgeCore, kMain, /*mla=*/false);
   config.Set(Knob::num_layers, 4, Origin::kModel);
