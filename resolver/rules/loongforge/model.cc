@@ -6,6 +6,7 @@
 #include "resolver/base/integers.h"
 #include "resolver/base/nearest.h"
 #include "resolver/catalog/loongforge.h"
+#include "resolver/rules/core/hybrid_util.h"
 #include "resolver/rules/rule.h"
 
 namespace flightplan {
@@ -56,6 +57,16 @@ const Rule kRules[] = {
            const absl::string_view nearest = NearestName(f.text(K::model_name), LoongForgeModelNames());
            return nearest.empty() ? std::vector<Patch>{} : std::vector<Patch>{{Assign(K::model_name, Value(nearest))}};
          }},
+    {.id = "lf.one-kind-of-layers",
+     .area = "hybrid",
+     .kind = Kind::kWarning,
+     .spoils = true,
+     .at = {Phase::kLoongForge, 2},
+     .source = "LoongForge:loongforge/models/foundation/base/base_gpt_model.py:51",
+     .reads = {K::hybrid_layer_pattern, K::hybrid_override_pattern},
+     .when = HasPattern,
+     .needs = "LoongForge has no model of a pattern's layers: those of its families are of one kind, or what they mix "
+              "stands in their own files"},
     {.id = "lf.qwen3vl-transformers",
      .area = "version-gate",
      .at = {Phase::kLoongForge, 112},
