@@ -23,6 +23,7 @@
 #include "resolver/normalize/violations.h"
 #include "resolver/pipeline/choose_profile.h"
 #include "resolver/plan/knob_value.h"
+#include "resolver/plan/network.h"
 #include "resolver/plan/stack.h"
 #include "resolver/shell/reader.h"
 #include "resolver/shell/slurm_job.h"
@@ -291,6 +292,7 @@ absl::StatusOr<ReadConfig> Read(const JudgeQuestion& question, const OtherLaunch
   UseWhatIsNamed(question, &read);
   NoteWhatStandsElsewhere(env, &read.reading);
   read.basis.transport = question.transport;
+  if (!HasVerbs(question.transport)) env.capabilities.emplace(kNoVerbs);
   read.basis.host_cpu = question.host_cpu;
   read.basis.evidence = question.evidence;
   FLIGHTPLAN_RETURN_IF_ERROR(AddProfile(question, &read));

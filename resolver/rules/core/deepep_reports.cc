@@ -1,7 +1,8 @@
-// Expert groups and nodes that DeepEP stops on at its first dispatch, and no check of the stacks says.
+// Expert groups, nodes and networks that DeepEP stops on at its first dispatch, and no check of the stacks says.
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "resolver/plan/network.h"
 #include "resolver/rules/deepep_groups.h"
 #include "resolver/rules/flex_dispatcher.h"
 #include "resolver/rules/rule.h"
@@ -64,6 +65,22 @@ const Rule kRules[] = {
               "experts inside a node, or use another dispatcher",
      .fix = OffDeepep,
      .detail = [](F f) { return absl::StrCat(GroupOf(f), ", a node has ", f.env().gpus_per_node, " GPUs"); }},
+    {.id = "field.flex-needs-verbs",
+     .area = "field-report",
+     .at = {Phase::kHardware, 213},
+     .source = "DeepEP@dd758caf4 README.md:72",
+     .reads = {K::moe_flex_dispatcher_backend, K::expert_model_parallel_size, K::expert_tensor_parallel_size},
+     .reads_env = {"nvlink_domain_gpus"},
+     .when =
+         [](F f) {
+           const int64_t domain = f.env().nvlink_domain_gpus;
+           return (FlexWith(f, "deepep") || FlexWith(f, "hybridep")) && domain > 0 && DispatchRanks(f) > domain &&
+                  f.env().capabilities.contains(kNoVerbs);
+         },
+     .needs = "deepep and hybridep need RDMA verbs between NVLink domains, as InfiniBand and RoCE have; alltoall runs "
+              "over any network",
+     .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}},
+     .detail = GroupOf},
 };
 
 }  // namespace
