@@ -248,6 +248,17 @@ TEST(LaunchWords, WhatAStacksOwnProgramShowsIsJudged) {
   }
 }
 
+// slime's program is another one.
+TEST(LaunchWords, AStrayFlagOfAForkIsAnErrorOfTheStackThatIsJudged) {
+  const v1::ValidateConfigResponse judged = Validated(
+      FileOf("megatron-lm", "run.sh",
+             "torchrun --nproc-per-node 8 pretrain_gpt.py --colocate --num-layers 4 --hidden-size 1024 "
+             "--num-attention-heads 16 --seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 "
+             "--global-batch-size 64 --tensor-model-parallel-size 3 --lr 1e-4 --train-iters 10 --mock-data\n"));
+  EXPECT_TRUE(Errors(judged.findings()).contains("mlm.argparse"));
+  EXPECT_TRUE(Errors(judged.findings()).contains("mlm.world-divisible"));
+}
+
 // slime's engine is on the trainer's GPUs only where it is told to be.
 TEST(LaunchWords, AnEngineApartTakesTheAllocatorsSegments) {
   const auto warned = [](absl::string_view words) {

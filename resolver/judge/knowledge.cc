@@ -310,6 +310,8 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
     for (const Knob size : {Knob::num_layers, Knob::hidden_size, Knob::num_attention_heads}) {
       if (!knowledge.shown.contains(size)) knowledge.hidden.insert(size);
     }
+  // A launch of one that has a stack is told by its program, and whoever says another stack wants that one's verdict.
+  const bool of_none = !derivative.empty() && FindStack(derivative) == nullptr;
   }
   const absl::string_view derivative = stack.command_line && !stack.fork ? DerivativeOf(args, stack.name) : "";
   const bool own = !derivative.empty() && (derivative == stack.name || IsForkOf(stack.name, derivative));
@@ -325,13 +327,13 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
   if (names_file && !any_flags && !script.empty() && knowledge.own_parser) ShowWhatNoFileSays(args, &knowledge);
   if (own) {
     knowledge.own_parser = knowledge.own_loss = true;  // whatever the file is called: train.py is many a program's name
-  } else if (!derivative.empty()) {
+  } else if (of_none) {
     knowledge.own_parser = false;
     knowledge.derivative = std::string(derivative);
     if (knowledge.elsewhere.empty()) knowledge.elsewhere = absl::StrCat("in ", derivative);
   }
   // A slip or two is one; more are another program's.
-  const bool may_be_anothers = !script.empty() && stack.command_line && derivative.empty();
+  const bool may_be_anothers = !script.empty() && stack.command_line && !own && !of_none;
   if (may_be_anothers && StrangeFlags(args) >= kStrangeFlags) knowledge.own_parser = false;
   if (!knowledge.elsewhere.empty() || !stack.command_line) return knowledge;
   if (script.empty() && !SaysModelSize(stack, args)) {
