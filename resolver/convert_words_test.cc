@@ -48,6 +48,25 @@ std::set<std::string> Dropped(const v1::ConvertConfigResponse& answer) {
   return names;
 }
 
+// An array of the script may hold any flags, the model's among them.
+TEST(ConvertWords, KeepsTheArraysThatNobodyCanRead) {
+  constexpr absl::string_view kWords = "--log-interval 1 ${MODEL_ARGS[@]} --data-path ${DATA[@]}";
+  for (const char* target : {"megatron-lm", "slime"}) {
+    const v1::ConvertConfigResponse answer = ScriptTo(target, kWords);
+    EXPECT_TRUE(Writes(answer, "${MODEL_ARGS[@]}")) << target;
+    EXPECT_EQ(std::count(answer.launch().argv().begin(), answer.launch().argv().end(), "--log-interval"), 1) << target;
+    EXPECT_FALSE(Dropped(answer).contains("--log-interval")) << target;
+  }
+  // One that stands before what the target asks for.
+  const v1::ConvertConfigResponse slime = Converted(
+      FileOf("slime", "run.sh", absl::StrCat("python3 train.py ${MODEL_ARGS[@]} --hf-checkpoint /m ", kModel, "\n")),
+      "slime");
+  EXPECT_TRUE(absl::StrContains(slime.launch().text(), "\"${MODEL_ARGS[@]}\"")) << slime.launch().text();
+  const std::set<std::string> dropped = Dropped(ScriptTo("megatron-bridge", kWords));
+  EXPECT_TRUE(dropped.contains("${MODEL_ARGS[@]}"));
+  EXPECT_FALSE(dropped.contains("--log-interval"));
+}
+
 TEST(ConvertWords, KeepsDataTokenizerAndLogs) {
   const v1::ConvertConfigResponse answer = ScriptTo(
       "megatron-bridge",

@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "resolver/catalog/spellings.h"
 #include "resolver/judge/container_words.h"
+#include "resolver/judge/flag_form.h"
 #include "resolver/plan/stack.h"
 #include "resolver/read/argparse.h"
 #include "resolver/shell/raw.h"
@@ -19,6 +20,19 @@ namespace flightplan {
 namespace {
 
 bool IsFlag(const Argument& arg) { return absl::StartsWith(arg.text, "--") && arg.text.size() > 2; }
+
+// As many words as a run would know, flags among them: "${MODEL_ARGS[@]}".
+bool HoldsWords(const Argument& arg) { return arg.unknown && absl::StrContains(arg.text, "[@]"); }
+
+// Where the words of the flag at `i` end. An array is the value of a flag that takes some, if it stands right behind
+// it.
+size_t EndOfFlag(absl::Span<const Argument> args, size_t i, const FlagSpec* spec) {
+  size_t end = i + 1;
+  const bool takes = spec != nullptr && TakesValues(spec->form) && !absl::StrContains(args[i].text, '=');
+  if (takes && end < args.size() && HoldsWords(args[end])) ++end;
+  while (end < args.size() && !IsFlag(args[end]) && !HoldsWords(args[end])) ++end;
+  return end;
+}
 
 // A variable of the converted script, alone: "${DATA:?...}" stops where nobody has set it.
 std::string Asked(const std::string& text) {
@@ -77,29 +91,42 @@ std::vector<ConvertedKnob> CarryOtherFlags(const Reading& reading, const Environ
   const FlagTable table(from.core_release);
   const FlagTable there(to.core_release);
   const bool same_stack = from.target == to.target;
-  for (size_t i = 0; i < reading.args.size(); ++i) {
-    if (!IsFlag(reading.args[i])) continue;
-    const std::string flag = reading.args[i].text.substr(0, reading.args[i].text.find('='));
-    size_t end = i + 1;
-    bool unknown = reading.args[i].unknown;
-    while (end < reading.args.size() && !IsFlag(reading.args[end])) unknown |= reading.args[end++].unknown;
+  const bool same_flags =
+      absl::c_any_of(launch->argv, [&](absl::string_view word) { return there.Find(word) != nullptr; });
+  std::vector<std::string> arrays;  // behind the rest: what is asked for and given after all is taken out by its line
+  for (size_t i = 0; i < reading.args.size();) {
+    const size_t begin = i++;
+    const Argument& first = reading.args[begin];
+    if (HoldsWords(first)) {
+      if (same_stack || (same_flags && StackOf(from).command_line)) {
+        arrays.push_back(first.text);
+      } else {
+        dropped.push_back({first.text, std::nullopt, first.text, "",
+                           "its words cannot be read without running the script; write their counterparts yourself"});
+      }
+    }
+    if (!IsFlag(first)) continue;
+    const std::string flag = first.text.substr(0, first.text.find('='));
     const FlagSpec* spec = table.Find(flag);
+    const size_t end = i = EndOfFlag(reading.args, begin, spec);
+    const bool unknown = absl::c_any_of(absl::MakeConstSpan(reading.args).subspan(begin, end - begin),
+                                        [](const Argument& word) { return word.unknown; });
     if (spec != nullptr && spec->knob.has_value() && !unknown) continue;
     if (same_stack && (there.Find(flag) != nullptr || spec == nullptr)) {
       Answered(flag, launch);
-      for (size_t word = i; word < end; ++word) {
+      for (size_t word = begin; word < end; ++word) {
         AppendWord(reading.args[word].text, reading.args[word].unknown, launch);
       }
       continue;
     }
-    if (unknown && end == i + 2 && spec != nullptr && spec->knob.has_value()) {
-      Argument value = reading.args[i + 1];
+    if (unknown && end == begin + 2 && spec != nullptr && spec->knob.has_value()) {
+      Argument value = reading.args[begin + 1];
       value.text = Asked(value.text);
       const ContainerWords there_too = WordsInContainer(*spec->knob, value, to);
       for (const std::string& word : there_too.words) AppendWord(word, /*for_shell=*/true, launch);
       if (!there_too.words.empty()) continue;
     }
-    const auto values = absl::MakeConstSpan(reading.args).subspan(i + 1, end - i - 1);
+    const auto values = absl::MakeConstSpan(reading.args).subspan(begin + 1, end - begin - 1);
     if (StackOf(to).command_line && CarryByOtherName(flag, values, there, launch)) continue;
     std::string name = spec != nullptr && spec->knob.has_value() ? std::string(Name(*spec->knob)) : flag;
     dropped.push_back({std::move(name), std::nullopt, flag, "",
@@ -107,6 +134,7 @@ std::vector<ConvertedKnob> CarryOtherFlags(const Reading& reading, const Environ
                            ? "its value cannot be read without running the script"
                            : absl::StrCat("a flag of ", TargetName(from), "'s own; write its counterpart yourself")});
   }
+  for (const std::string& words : arrays) AppendWord(words, /*for_shell=*/true, launch);
   return dropped;
 }
 

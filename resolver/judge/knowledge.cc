@@ -17,6 +17,7 @@
 #include "resolver/catalog/library_recipes.h"
 #include "resolver/catalog/loongforge.h"
 #include "resolver/catalog/precision_recipes.h"
+#include "resolver/judge/flag_form.h"
 #include "resolver/plan/knob.h"
 #include "resolver/plan/stack.h"
 
@@ -57,10 +58,6 @@ const internal::FlagRow* FlagNamed(absl::string_view flag) {
   }();
   const auto row = kRows->find(flag);
   return row == kRows->end() ? nullptr : row->second;
-}
-
-bool TakesValues(FlagForm form) {
-  return form != FlagForm::kSwitchOn && form != FlagForm::kSwitchOff && form != FlagForm::kSwitchPair;
 }
 
 // Of "model.field=value".
@@ -310,11 +307,11 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
     for (const Knob size : {Knob::num_layers, Knob::hidden_size, Knob::num_attention_heads}) {
       if (!knowledge.shown.contains(size)) knowledge.hidden.insert(size);
     }
-  // A launch of one that has a stack is told by its program, and whoever says another stack wants that one's verdict.
-  const bool of_none = !derivative.empty() && FindStack(derivative) == nullptr;
   }
   const absl::string_view derivative = stack.command_line && !stack.fork ? DerivativeOf(args, stack.name) : "";
   const bool own = !derivative.empty() && (derivative == stack.name || IsForkOf(stack.name, derivative));
+  // A launch of one that has a stack is told by its program, and whoever says another stack wants that one's verdict.
+  const bool of_none = !derivative.empty() && FindStack(derivative) == nullptr;
   if (!stack.container) {
     // The one is then a name for the weights that it hands to its engine, the other was read.
     ReadElsewhere(
