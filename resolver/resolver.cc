@@ -220,14 +220,15 @@ ConfigAnswer Resolver::Answer(const v1::ResolveConfigRequest& request, const Evi
       if (std::optional<Finding> next = find(again, *plan)) plan->run.findings.push_back(*std::move(next));
     }
   }
-  for (Finding& lost : FindUnwrittenPins(*plan, *catalog_)) plan->run.findings.push_back(std::move(lost));
+  const auto own = OwnLaunch(*plan);
+  for (Finding& lost : FindUnwrittenPins(*plan, own, *catalog_)) plan->run.findings.push_back(std::move(lost));
   SortForPeople(&plan->run.findings);
   AnswerOrigin origin{Digest(request, evidence), catalog_->revision(), evidence.revision()};
   const KnownModel* const known = Known(request, plan->intent);
   const std::optional<ModelSpec> changed = full ? PinnedModel(plan->intent, plan->run.config) : std::nullopt;
   const bool as_known = known != nullptr && !changed.has_value();
   const std::string other = as_known || !full ? "" : ShownModel(changed.has_value() ? *changed : plan->intent.model);
-  return AnswerOf(*plan, std::move(origin), as_known ? known->shown : other);
+  return AnswerOf(*plan, own, std::move(origin), as_known ? known->shown : other);
 }
 
 absl::Status Resolver::AnswerResolve(const v1::ResolveConfigRequest& request, const EvidenceSnapshot& evidence,

@@ -56,9 +56,8 @@ Launch OtherLaunch(const AbSuggestion& ab, const ResolvedPlan& plan, const Writt
   return LaunchIn(OwnDialect(plan.env.target), written, ab.env, plan, &own);
 }
 
-void PutLaunches(const ResolvedPlan& plan, absl::string_view model, WireWriter* w) {
+void PutLaunches(const ResolvedPlan& plan, const Launch& own_launch, absl::string_view model, WireWriter* w) {
   const absl::string_view own = OwnDialect(plan.env.target);
-  const Launch own_launch = LaunchIn(own, plan.written, plan.decided.env, plan, nullptr);
   PutLaunch(R::kLaunchesFieldNumber, own_launch, w);
   for (const std::string& dialect : plan.intent.dialects) {
     if (dialect == own) continue;
@@ -84,7 +83,7 @@ void AddFound(const Finding& finding, ConfigAnswer* answer) {
   answer->findings.push_back({std::string(finding.rule_id.data(), finding.rule_id.size()), finding.severity});
 }
 
-ConfigAnswer AnswerOf(const ResolvedPlan& plan, AnswerOrigin origin, absl::string_view model) {
+ConfigAnswer AnswerOf(const ResolvedPlan& plan, const Launch& own, AnswerOrigin origin, absl::string_view model) {
   const RunResult& run = plan.run;
   const Verdicts verdicts = VerdictsOf(run.findings);
   ConfigAnswer answer;
@@ -112,7 +111,7 @@ ConfigAnswer AnswerOf(const ResolvedPlan& plan, AnswerOrigin origin, absl::strin
   }
   if (plan.intent.view >= View::kBasic) {
     PutForecast(R::kEstimateFieldNumber, plan, &w);
-    PutLaunches(plan, model, &w);
+    PutLaunches(plan, own, model, &w);
     PutLayout(R::kLayoutFieldNumber, plan.decided.config, plan.placement, &w);
   }
   w.Text(R::kDigestFieldNumber, answer.digest);

@@ -33,11 +33,11 @@ constexpr K kMarks[] = {K::data_parallel_size, K::dataset_kind, K::dataset_offli
 
 class UnwrittenPins {
  public:
-  UnwrittenPins(const ResolvedPlan& plan, const Catalog& catalog)
+  UnwrittenPins(const ResolvedPlan& plan, const Launch& own, const Catalog& catalog)
       : plan_(plan),
         catalog_(catalog),
         defaults_(DefaultsFor(plan.env.target, plan.env.core_release, plan.env.bridge_release, plan.env.mla)),
-        launch_(Rendered(plan.written)) {}
+        launch_(own) {}
 
   std::vector<Finding> Find() {
     std::vector<Finding> found;
@@ -67,11 +67,8 @@ class UnwrittenPins {
     if (std::any_of(launch_.words.begin(), launch_.words.end(), is_it)) return true;
     Config config = plan_.decided.config;
     config.Set(knob, defaults_.Get(knob), defaults_.origin(knob));
-    return Rendered(WriteForTarget(std::move(config), plan_.env)).text != launch_.text;
-  }
-
-  Launch Rendered(const Config& written) const {
-    return LaunchIn(OwnDialect(plan_.env.target), written, plan_.decided.env, plan_, nullptr);
+    const Config written = WriteForTarget(std::move(config), plan_.env);
+    return LaunchIn(OwnDialect(plan_.env.target), written, plan_.decided.env, plan_, nullptr).text != launch_.text;
   }
 
   // What the launch comes to, as a question of its own. False: it cannot be read.
@@ -138,7 +135,7 @@ class UnwrittenPins {
   const ResolvedPlan& plan_;
   const Catalog& catalog_;
   const Config& defaults_;
-  const Launch launch_;
+  const Launch& launch_;
   std::optional<Config> runs_;
   std::vector<Knob> unknown_;  // of what it runs
 };
@@ -153,9 +150,13 @@ Launch LaunchIn(absl::string_view dialect, const Config& written, const EnvVars&
                                  hf_id.has_value() ? absl::string_view(*hf_id) : absl::string_view()});
 }
 
-std::vector<Finding> FindUnwrittenPins(const ResolvedPlan& plan, const Catalog& catalog) {
-  if (plan.intent.pins.empty()) return {};
-  return UnwrittenPins(plan, catalog).Find();
+Launch OwnLaunch(const ResolvedPlan& plan) {
+  if (plan.intent.view < View::kBasic && plan.intent.pins.empty()) return {};
+  return LaunchIn(OwnDialect(plan.env.target), plan.written, plan.decided.env, plan, nullptr);
+}
+
+std::vector<Finding> FindUnwrittenPins(const ResolvedPlan& plan, const Launch& own, const Catalog& catalog) {
+  return UnwrittenPins(plan, own, catalog).Find();
 }
 
 }  // namespace flightplan

@@ -17,9 +17,12 @@ class Catalog;
 // `written`: the plan's, or that of the other run of an A/B, for which `like` is the plan's own launch.
 Launch LaunchIn(absl::string_view dialect, const Config& written, const EnvVars& exported, const ResolvedPlan& plan,
                 const Written* like);
+// The plan's, in its stack's own dialect; empty where the answer has none and nothing is pinned.
+Launch OwnLaunch(const ResolvedPlan& plan);
 
 // A finding for each knob that the caller pinned, that the stack's launch has no word for and that it does not run
 // anyway: an error where the model, its optimizer or the memory that is forecast would be another, else a warning.
-std::vector<Finding> FindUnwrittenPins(const ResolvedPlan& plan, const Catalog& catalog);
+// `own`: the plan's launch.
+std::vector<Finding> FindUnwrittenPins(const ResolvedPlan& plan, const Launch& own, const Catalog& catalog);
 
 }  // namespace flightplan
