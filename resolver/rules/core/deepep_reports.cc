@@ -70,7 +70,6 @@ const Rule kRules[] = {
      .at = {Phase::kHardware, 213},
      .source = "DeepEP@dd758caf4 README.md:72",
      .reads = {K::moe_flex_dispatcher_backend, K::expert_model_parallel_size, K::expert_tensor_parallel_size},
-     .reads_env = {"nvlink_domain_gpus"},
      .when =
          [](F f) {
            const int64_t domain = f.env().nvlink_domain_gpus;
@@ -80,7 +79,8 @@ const Rule kRules[] = {
      .needs = "deepep and hybridep need RDMA verbs between NVLink domains, as InfiniBand and RoCE have; alltoall runs "
               "over any network",
      .fixes = {{{K::moe_token_dispatcher_type, "alltoall"}}},
-     .detail = GroupOf},
+     .detail =
+         [](F f) { return absl::StrCat(GroupOf(f), ", an NVLink domain has ", f.env().nvlink_domain_gpus, " GPUs"); }},
 };
 
 }  // namespace
