@@ -200,6 +200,14 @@ std::optional<int> JudgeLaunch(const CommandLine& command, const ObserveOptions&
   const auto missing = ValidateWithFiles(options.stack_root, backend, &request, &compared->answer);
   if (!missing.ok()) return Failed(command, missing.status(), context);
   context.err += context.terminal.Shown(MissingFilesNote(options.stack_root, *missing));
+  const auto& findings = compared->answer.findings();
+  const auto others = std::find_if(findings.begin(), findings.end(), [](const v1::Finding& finding) {
+    return finding.rule_id() == "input.other-launches";
+  });
+  if (others != findings.end()) {
+    absl::StrAppend(&context.err, options.launch, ": one launch is compared: ", context.terminal.Shown(others->seen()),
+                    "\n");
+  }
   return std::nullopt;
 }
 

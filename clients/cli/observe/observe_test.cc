@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/command.h"
 #include "flightplan/v1/evidence.pb.h"
@@ -67,6 +68,15 @@ TEST_F(ObserveTest, ReportsNothingThatEveryStoreRefuses) {
     EXPECT_EQ(Run(Report(model, gpu)), kExitMisuse) << context_.err;
     EXPECT_EQ(context_.out, "") << model << " " << gpu;
   }
+}
+
+TEST_F(ObserveTest, SaysWhichLaunchOfAScriptIsCompared) {
+  std::ofstream(folder_.File("two.sh")) << kLaunch
+                                        << absl::StrReplaceAll(kLaunch, {{"--num-layers 4", "--num-layers 8"}});
+  ASSERT_EQ(Run({"--launch", folder_.File("two.sh"), "--gpu", "h100-sxm", "--gpus", "8"}), kExitOk) << context_.err;
+  EXPECT_TRUE(absl::StrContains(context_.err, "one launch is compared: ")) << context_.err;
+  ASSERT_EQ(Run({"--launch", folder_.File("run.sh"), "--gpu", "h100-sxm", "--gpus", "8"}), kExitOk) << context_.err;
+  EXPECT_EQ(context_.err, "");
 }
 
 TEST_F(ObserveTest, LeavesOutOfItsJsonWhatIsNotKnown) {
