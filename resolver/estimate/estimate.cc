@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "resolver/estimate/device_memory.h"
+#include "resolver/plan/encoders.h"
 
 namespace flightplan {
 
@@ -62,8 +63,10 @@ EstimatedPlan Estimate(const NormalizedIntent& intent, const std::optional<Model
   plan.fit = Judge(fullest.total, gpu.capacity);
   plan.host_fit = Judge(plan.host, gpu.node_memory);
   plan.static_bytes = std::llround(model.StaticBytes());
-  plan.scope =
-      absl::StrCat("everything on the GPU; most of the band is ", absl::StrReplaceAll(Name(plan.widest), {{"_", " "}}));
+  plan.scope = absl::StrCat(BuildsEncoders(intent.model, intent.env)
+                                ? "everything on the GPU but the model's encoders of images or sound"
+                                : "everything on the GPU",
+                            "; most of the band is ", absl::StrReplaceAll(Name(plan.widest), {{"_", " "}}));
   return plan;
 }
 

@@ -2,17 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/estimate/memory.h"
 
 namespace flightplan {
 namespace {
 
-NormalizedIntent Mixtral(int64_t gpus) {
+const Catalog& BuiltIn() {
   static const Catalog* const kCatalog = new Catalog(*Catalog::Builtin());
+  return *kCatalog;
+}
+
+NormalizedIntent Mixtral(int64_t gpus) {
   NormalizedIntent intent;
-  intent.model = **kCatalog->FindModel("mixtral-8x7b");
-  intent.gpu = **kCatalog->FindGpu("h100");
+  intent.model = **BuiltIn().FindModel("mixtral-8x7b");
+  intent.gpu = **BuiltIn().FindGpu("h100");
   intent.env.world_size = gpus;
   return intent;
 }
@@ -44,6 +49,18 @@ TEST(Estimate, StaticMemoryIsThatOfTheFormulas) {
   EXPECT_NEAR(static_cast<double>(plan.static_bytes) / (1 << 30), 68.61, 0.01);
   EXPECT_GT(plan.stages[0].total.value, static_cast<double>(plan.static_bytes));
   EXPECT_GT(plan.usable_bytes, int64_t{70} << 30);
+}
+
+// What the catalogue has of a model for images is its language model, which Megatron-LM's own programs train alone.
+TEST(Estimate, SaysThatEncodersAreNotCounted) {
+  NormalizedIntent intent = Mixtral(8);
+  intent.model = **BuiltIn().FindModel("qwen3-vl-30b-a3b");
+  const Config config = Plan(1, 8);
+  for (const Target target : {Target::kMegatronLm, Target::kMegatronBridge}) {
+    intent.env.target = target;
+    const EstimatedPlan plan = Estimate(intent, Shape(intent), PlaceLayout(config, intent.env), config);
+    EXPECT_EQ(absl::StrContains(plan.scope, "but the model's encoders"), target == Target::kMegatronBridge);
+  }
 }
 
 TEST(Estimate, VerdictFollowsTheBand) {

@@ -15,6 +15,7 @@
 #include "resolver/judge/unknown_values.h"
 #include "resolver/pipeline/apply_evidence.h"
 #include "resolver/pipeline/choose_profile.h"
+#include "resolver/plan/encoders.h"
 
 namespace flightplan {
 namespace {
@@ -49,13 +50,6 @@ void TakeWeighed(const Knowledge& knowledge, WeighedConfig* weighed, JudgedConfi
   }
 }
 
-// A class of that name is a language model with encoders of images or sound before it, of which the catalogue has the
-// language model (models.yaml). Megatron-LM's own programs build no other.
-bool HasEncoders(const ModelSpec* named, const Environment& env) {
-  return named != nullptr && named->architecture.has_value() && !RunsMegatronLm(StackOf(env)) &&
-         absl::EndsWith(*named->architecture, "ForConditionalGeneration");
-}
-
 // What was not judged, in the order in which it is told. `memory`: why its verdict is none; empty: it is one.
 std::vector<std::string> NotJudged(const JudgedConfig& judged, std::string memory) {
   std::vector<std::string> left;
@@ -67,7 +61,8 @@ std::vector<std::string> NotJudged(const JudgedConfig& judged, std::string memor
   }
   if (!judged.set_aside.rules.empty()) left.push_back(Sentence(judged.set_aside, judged.reading.knowledge));
   if (!memory.empty()) left.push_back(std::move(memory));
-  if (judged.estimate.has_value() && HasEncoders(judged.reading.named_model, judged.env)) {
+  const ModelSpec* const named = judged.reading.named_model;
+  if (judged.estimate.has_value() && named != nullptr && BuildsEncoders(*named, judged.env)) {
     left.emplace_back("memory: the model's encoders of images or sound are not counted");
   }
   return left;
