@@ -1,6 +1,7 @@
 // How the fixes of a resolved question are tried: it is asked again.
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,6 +87,17 @@ void NameRoomy(const std::optional<MemoryFix>& fix, ResolvedPlan* plan) {
   }
 }
 
+// What the search says of room is the same in every view, also in one that leaves the memory's fix out: the finding
+// that has it then. Empty: there is none, or it is in what the view shows.
+std::vector<Finding> OfRoom(const ResolvedPlan& plan) {
+  std::vector<Finding> of_room;
+  if (plan.intent.view == View::kFull || plan.roomy_text.empty()) return of_room;
+  const std::vector<Finding>& all = plan.run.findings;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(of_room),
+               [](const Finding& finding) { return finding.rule_id == "fit.memory-marginal"; });
+  return of_room;
+}
+
 // A question says its virtual stages by the size of its layout, whatever flag the launch has for them.
 void SayVirtualStages(const NormalizedIntent& intent, Patch* fix) {
   constexpr K kFlag = K::num_virtual_stages_per_pipeline_rank, kSize = K::virtual_pipeline_model_parallel_size;
@@ -150,7 +162,8 @@ void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
   trial.now = OutcomeOf(findings, &plan->estimate, plan->step_us());
   trial.now.graphs = GraphsOf(plan->decided.config);
   DropRepeats(&findings);
-  if (!OffersFixes(plan->intent.view, &findings)) return NameRoomy(std::nullopt, plan);
+  std::vector<Finding> roomier = OfRoom(*plan);
+  if (!OffersFixes(plan->intent.view, &findings) && roomier.empty()) return NameRoomy(std::nullopt, plan);
   for (Finding& finding : findings) {
     for (Patch& fix : finding.fixes) SayVirtualStages(plan->intent, &fix);
   }
@@ -173,7 +186,8 @@ void VetFixes(const AnswerAgain& answer, ResolvedPlan* plan) {
     trial.forecast = [&](const Patch& patch, FitVerdict than) { return ForecastOf(*plan, patch, than); };
     trial.memory_bytes = [&](const Patch& patch) { return MemoryOf(*plan, patch); };
   }
-  const std::optional<MemoryFix> room = VetFixes(trial, &findings);
+  std::optional<MemoryFix> room = VetFixes(trial, &findings);
+  if (!roomier.empty()) room = VetFixes(trial, &roomier);
   if (room.has_value()) plan->roomier_us = room->outcome.step_us;
   NameRoomy(room, plan);
   for (Finding& finding : findings) {
