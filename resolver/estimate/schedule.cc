@@ -14,10 +14,9 @@ namespace {
 
 // Chosen, none of them measured alone. The measured coefficients are rows of step_rates.yaml.
 constexpr double kOffloadedBytes = 34;  // a token's hidden state a layer: what leaves and comes back
-constexpr double kOffloadSlows = 0.04;  // of those copies: what they cost the compute beside them
-// The same of modules' activations. Of one published pair: DeepSeek-V3 (TP1 PP8 EP32 VPP4, MXFP8) 169 -> 151 GB and
-// 945 -> 930 TFLOP/s (arXiv:2603.07685, table 5), which is what offloading expert_fc1 frees.
-constexpr double kModuleOffloadSlows = 0.14;
+// Of those copies, what they cost the compute beside them. Of one published pair: DeepSeek-V3 (TP1 PP8 EP32 VPP4,
+// MXFP8) 169 -> 151 GB and 945 -> 930 TFLOP/s (arXiv:2603.07685, table 5), which is what offloading expert_fc1 frees.
+constexpr double kOffloadSlows = 0.14;
 
 // Jitter between ranks and gaps between kernels stretch what the GPUs do.
 void Stretch(double by, StepParts* parts) {
@@ -127,11 +126,13 @@ void Schedule::TimeMicrobatch() {
   if (plan_.pp <= 1) return;
   const double others = slowest_us_ > 0 ? std::max(0.0, plan_.pp * mean_us_ / slowest_us_ - 1) : 0;
   bubble_us_ = others * pace_.alone / v;
-  waiting_us_ = (microbatches_ - warm_up) * pace_.paired;
+  may_wait_ = microbatches_ - warm_up;
 }
 
 void Schedule::AddWait() {
-  if (waiting_us_ > 0) bubble_us_ += SteadyWait() * waiting_us_;
+  if (may_wait_ <= 0) return;
+  steady_wait_ = SteadyWait() * may_wait_;
+  bubble_us_ += steady_wait_ * pace_.paired;
 }
 
 // All microbatches on the slowest stage, by what they wait for.
@@ -199,25 +200,30 @@ double Schedule::OffloadedBytes(const RankContents& rank) const {
   return layers > replayed ? bytes * (1 - replayed / layers) * plan_.offload_fraction : 0;
 }
 
-// Each way beside its own pass: what the link does not get done there is waited for.
-double Schedule::ModuleOffloadUs(const RankContents& rank, const RankPace& pace) const {
-  const double copy = OffloadedBytes(rank) * rates_.host_link_us;
+// Activations of whole layers, or of modules, leave in the forward pass and come back in the backward: each way beside
+// its own pass, and what the link does not get done there is waited for.
+double Schedule::OffloadUs(const RankContents& rank, const RankPace& pace) const {
+  double layers = 0;
+  for (size_t i = 0; i < static_cast<size_t>(work_.kind_count); ++i) layers += rank.layers[i];
+  layers = std::min<double>(layers, plan_.offload_layers);
+  const double bytes = OffloadedBytes(rank) + layers * batch_.tokens / t_ * h_ * kOffloadedBytes;
+  const double copy = bytes * rates_.host_link_us;
   if (copy <= 0) return 0;
   double us = 0;
   for (const double pass : {pace.alone_fwd, pace.alone_bwd}) {
-    us += std::max(0.0, copy - kBesideCompute * pass) + kModuleOffloadSlows * std::min(copy, pass);
+    us += std::max(0.0, copy - kBesideCompute * pass) + kOffloadSlows * std::min(copy, pass);
   }
   return us * microbatches_;
 }
 
-// Activations of whole layers, or of modules, leave and come back beside the compute.
-double Schedule::OffloadUs(const RankContents& rank, const RankPace& pace) const {
-  const double modules = ModuleOffloadUs(rank, pace);
-  if (plan_.offload_layers <= 0) return modules;
-  const double copy =
-      batch_.tokens / t_ * h_ * kOffloadedBytes * plan_.offload_layers * rates_.host_link_us * microbatches_;
-  return modules + std::max(0.0, copy - kBesideCompute * microbatches_ * pace.alone) +
-         kOffloadSlows * std::min(copy, microbatches_ * pace.alone);
+// The passes that the slowest rank waits for have their copies, too.
+double Schedule::OffloadWait(double own_us) const {
+  if (own_us <= 0 || plan_.pp <= 1) return 0;
+  double us = -own_us;
+  for (const RankContents& rank : plan_.stages->contents) {
+    us += rank.ranks_alike * OffloadUs(rank, MicrobatchPace(TimeOf(rank)));
+  }
+  return (std::max(0.0, us) / std::max(1, plan_.vpp) + steady_wait_ * own_us) / microbatches_;
 }
 
 // What the attention's own time may be off by.
@@ -283,7 +289,9 @@ void Schedule::AddParts(const RankContents& slowest, StepForecast* out) const {
   out->parts.data_parallel += once.data_parallel.exposed;
   out->hidden.data_parallel += once.data_parallel.hidden;
   out->parts.optimizer = once.optimizer;
-  out->parts.memory_bound += OffloadUs(slowest, pace_);
+  const double offload = OffloadUs(slowest, pace_);
+  out->parts.memory_bound += offload;
+  out->parts.bubble += OffloadWait(offload);
   Stretch(k_.stack_overhead, &out->parts);
   out->parts.bubble += OnceWait(slowest, once);
   out->us = out->parts.total();

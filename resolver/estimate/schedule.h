@@ -92,7 +92,7 @@ class Schedule {
   RankParameters CountParameters(const RankContents& rank) const;
   double OptimizerUs(const RankParameters& parameters) const;
   double OffloadedBytes(const RankContents& rank) const;
-  double ModuleOffloadUs(const RankContents& rank, const RankPace& pace) const;
+  double OffloadWait(double own_us) const;
   double AttentionError() const;
   void AddInterval(StepForecast* out) const;
 
@@ -108,8 +108,9 @@ class Schedule {
   double slowest_us_ = -1, mean_us_ = 0;
   RankPace pace_;  // of it
   double bubble_us_ = 0;
-  double waiting_us_ = 0;  // in which ranks may wait for each other
-  double unpaired_ = 0;    // microbatches whose forward and backward run alone
+  double may_wait_ = 0;     // microbatches in which ranks may wait for each other
+  double steady_wait_ = 0;  // of the bubble, as many microbatches: what they do
+  double unpaired_ = 0;     // microbatches whose forward and backward run alone
 };
 
 }  // namespace flightplan
