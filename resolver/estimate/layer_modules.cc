@@ -333,6 +333,12 @@ LayerModules ModuleTimer::Modules(const LayerWork& layer, size_t precision) cons
   if (layer.mlp.shared_width > 0) m.shared = DenseModule(layer, layer.mlp.shared_width, precision);
   AddExchange(layer, &m);
   AddUp(&m);
+  // Rows that are padded to the capacity have one shape, so that a graph may hold all of the module.
+  if (plan_.drop_pad && Captured(kGraphMoe)) {
+    const Module outside = Captured(kGraphAttn | kGraphMamba) ? Module() : m.attention;
+    m.captured_fwd = m.fwd.kernels - outside.fwd.kernels;
+    m.captured_bwd = m.bwd.kernels - outside.bwd.kernels - outside.wgrad.kernels;
+  }
   return m;
 }
 

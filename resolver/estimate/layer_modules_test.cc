@@ -81,5 +81,21 @@ TEST(LayerModules, ExpertsWithoutTheGroupedProductAreLaunchedOneByOne) {
   EXPECT_GT(b.parts.matmul, a.parts.matmul);
 }
 
+// Rows that are padded to the capacity have one shape: a graph of the layer holds its experts, too.
+TEST(LayerModules, AGraphHoldsPaddedExperts) {
+  Case counted("qwen3-30b-a3b", "b200", 8);
+  counted.plan.ep = 8;
+  counted.plan.graphs = GraphImpl::kLocal;
+  Case padded = counted;
+  padded.plan.drop_pad = true;
+  padded.plan.capacity_factor = 1;
+  EXPECT_LT(padded.Forecast().parts.host, 0.3 * counted.Forecast().parts.host);
+  const double whole = padded.Forecast().parts.host;
+  padded.plan.graph_modules = kGraphMoe;
+  EXPECT_GT(padded.Forecast().parts.host, whole) << "the attention is outside";
+  padded.plan.graph_modules = kGraphAttn | kGraphMoeRouter;
+  EXPECT_GT(padded.Forecast().parts.host, 2 * whole) << "the experts are outside";
+}
+
 }  // namespace
 }  // namespace flightplan
