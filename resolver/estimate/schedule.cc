@@ -245,7 +245,11 @@ double Schedule::AttentionError() const {
 // measured (interval_scale).
 void Schedule::AddInterval(StepForecast* out) const {
   constexpr double kModelError = 0.03;
+  // Exchanges and the host are off by more than their rates: no two clusters have them alike. Chosen so that an
+  // interval of nine in ten is as narrow as the held-out families allow.
+  constexpr double kOfExchange = 1.5, kOfHost = 1.5;
   constexpr double kHostError = 0.1;  // on top of the host's rate: from machine to machine
+  constexpr double kStreams = 0.7;    // of memory with hyper-connections, of which one forward kernel is published
   constexpr double kSkew = 0.25;      // natural routing's is the router's
   constexpr double kInOrder = 0.3;    // kernels that sum in one order, of whatever GPU (chosen)
   constexpr double kHalf = 0.5;       // of what such errors reach: hidden exchanges, compute beside skewed experts
@@ -258,12 +262,13 @@ void Schedule::AddInterval(StepForecast* out) const {
   const bool far = static_cast<double>(plan_.ep) * plan_.etp > rates_.domain_gpus;
   const double collective = rates_.network_measured ? e.collective : kUnknownNetwork,
                exchange = rates_.network_measured || !far ? e.exchange : kUnknownNetwork;
+  const double memory = work_.shape != nullptr && work_.shape->residual_streams > 1 ? kStreams : e.memory;
   const double error = e.gemm[batch_.precision] * (parts.matmul + parts.recompute + parts.bubble) +
-                       AttentionError() * parts.attention + e.memory * parts.memory_bound +
-                       exchange * (parts.expert_exchange + kHalf * out->hidden_exchange_us) +
+                       AttentionError() * parts.attention + memory * parts.memory_bound +
+                       kOfExchange * exchange * (parts.expert_exchange + kHalf * out->hidden_exchange_us) +
                        e.collective * parts.tensor_parallel +
                        collective * (parts.communication() - parts.expert_exchange - parts.tensor_parallel) +
-                       (e.host + kHostError) * parts.host + e.optimizer * parts.optimizer + skew +
+                       kOfHost * (e.host + kHostError) * parts.host + e.optimizer * parts.optimizer + skew +
                        (kModelError + (plan_.deterministic ? kInOrder : 0)) * out->us;
   const double half = out->us > 0 ? k_.interval_scale * error / out->us : 0;
   out->low_us = out->us * std::exp(-half);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "resolver/estimate/step_test_util.h"
 
 namespace flightplan {
@@ -24,6 +26,18 @@ TEST(Schedule, OffloadedLayersCostTheirCopies) {
   EXPECT_LT(longer("gb200", 40), 1.2);
   EXPECT_LT(longer("gb200", 20), longer("gb200", 40));
   EXPECT_GT(longer("b200", 40), 1.3) << "PCIe";
+}
+
+// One forward kernel of hyper-connections is published.
+TEST(Schedule, AnIntervalKnowsOfHyperConnections) {
+  const auto width = [](const char* model) {
+    Case c(model, "gb200", 256);
+    c.plan.ep = 64;
+    c.plan.precision = GemmPrecision::kMxfp8;
+    const StepForecast forecast = c.Forecast();
+    return std::log(forecast.high_us / forecast.low_us);
+  };
+  EXPECT_GT(width("deepseek-v4-flash"), 2 * width("deepseek-v3"));
 }
 
 }  // namespace
