@@ -88,7 +88,7 @@ TEST(LibraryRecipes, NoneIsRefusedWithoutAReason) {
     }
   }
   EXPECT_GE(judged, 250);
-  EXPECT_GE(sized, 140);
+  EXPECT_GE(sized, 215);
   EXPECT_EQ(refused, Refused());
   std::printf("%d recipes judged, %d with memory\n", judged, sized);
 }

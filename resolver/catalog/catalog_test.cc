@@ -31,7 +31,7 @@ constexpr absl::string_view kTinyModel = R"(models:
 )";
 
 TEST(BuiltinCatalog, HoldsAllModelsAndSystems) {
-  EXPECT_EQ(Builtin().models().size(), 97U);
+  EXPECT_EQ(Builtin().models().size(), 98U);
   EXPECT_EQ(Builtin().gpus().size(), 14u);
 }
 
@@ -90,7 +90,7 @@ TEST(CatalogOverlay, AddsAndReplacesEntries) {
       {"b.yaml", "gpus:\n  - {name: h100-sxm, aliases: [h100], nvlink_domain_gpus: 4, source: site}\n"}};
   absl::StatusOr<Catalog> catalog = Catalog::WithOverlay(files);
   ASSERT_TRUE(catalog.ok()) << catalog.status();
-  EXPECT_EQ(catalog->models().size(), 98u);
+  EXPECT_EQ(catalog->models().size(), 99u);
   EXPECT_EQ(catalog->gpus().size(), 14u);
   EXPECT_EQ((*catalog->FindGpu("h100"))->nvlink_domain_gpus, 4);
   EXPECT_NE(catalog->revision(), Builtin().revision());

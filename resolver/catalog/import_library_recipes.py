@@ -30,6 +30,16 @@ ASKED = {"tensor_model_parallel_size": 1, "pipeline_model_parallel_size": 1, "co
          "expert_model_parallel_size": 1, "apply_rope_fusion": False, "rotary_base": 10000.0}
 
 
+# What DeepSeek-V4's recipes ask of the model itself, as our catalogue has it.
+OF_MODEL = ("num_layers", "mtp_num_layers", "csa_compress_ratios")
+
+
+def of_model(hf_model, name):
+    entry = (ROOT / "resolver/catalog/models.yaml").read_text().partition(f"hf_id: {hf_model}\n")[2].partition("\n  - name:")[0]
+    found = re.search(rf"^    {name}: (.*)$", entry, re.M)
+    return json.loads(found[1]) if found else None
+
+
 # Of the run, not of the launch: no rule and no forecast looks at them. Folders are those of the machine that asks.
 OF_NO_ACCOUNT = ("adam_beta1", "adam_beta2", "adam_eps", "init_method_std", "load", "lr", "min_lr", "save", "seed",
                  "weight_decay")
@@ -76,6 +86,8 @@ class Made:
             return lambda **_: Made(self.name_, {"hf_model_": self.hf_model_})
         if name in ASKED and "hf_model_" in vars(self):
             return ASKED[name]
+        if name in OF_MODEL and (known := of_model(vars(self).get("hf_model_"), name)) is not None:
+            return known
         if self.name_.endswith("ConfigContainer"):  # its sections are there, of their classes' defaults
             self.__dict__[name] = None if name in ("comm_overlap", "mixed_precision", "peft") else Made(name, {})
             return self.__dict__[name]
@@ -93,6 +105,8 @@ class StandIn:
             given = {"hf_model_": args[0]}
         if self.name_.endswith("apply_flex_dispatcher_backend"):
             return apply_flex_dispatcher_backend(*args)
+        if self.name_.endswith("set_deepseek_v4_pipeline_model_parallel_layout"):
+            return set_deepseek_v4_pipeline_model_parallel_layout(*args)
         if self.name_.endswith("set_cuda_graph_modules"):
             args[0].cuda_graph_modules, args[0].cuda_graph_scope = args[1], None
             return None
@@ -128,6 +142,16 @@ def apply_flex_dispatcher_backend(model, backend=None):
         model.moe_token_dispatcher_type = "flex"
         model.moe_flex_dispatcher_backend = backend
         model.moe_shared_expert_overlap = False
+
+
+def set_deepseek_v4_pipeline_model_parallel_layout(model):
+    """As models/deepseek/deepseek_v4_bridge.py:125 has it: layers as even as they come, MTP and loss last."""
+    stages = model.pipeline_model_parallel_size
+    layers, more = divmod(model.num_layers, stages)
+    layout = [["decoder"] * (layers + (stage < more)) for stage in range(stages)]
+    layout[0].insert(0, "embedding")
+    layout[-1] += ["mtp"] * (model.mtp_num_layers or 0) + ["loss"]
+    model.pipeline_model_parallel_layout = layout if stages > 1 else None
 
 
 class StandInModule(types.ModuleType):

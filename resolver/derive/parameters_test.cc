@@ -24,7 +24,7 @@ TEST(CountParameters, EqualsTheComputedFiguresOfEveryCatalogueModel) {
     EXPECT_EQ(counts.active_without_any_embedding, model.computed->active_without_any_embedding) << model.name;
     ++compared;
   }
-  EXPECT_EQ(compared, 97);
+  EXPECT_EQ(compared, 98);
 }
 
 TEST(CountParameters, PartsAddUpToTheTotal) {

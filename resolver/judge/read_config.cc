@@ -71,19 +71,20 @@ void UseNamedModel(const Catalog& catalog, const Environment& env, Reading* read
     knobs.push_back({knob, std::move(value), {}, Origin::kModel});
     reading->knowledge.shown.insert(knob);
   }
+  const auto know = [&](Knob knob, Value value) {
+    knobs.push_back({knob, std::move(value), {}, Origin::kModel});
+    reading->knowledge.shown.insert(knob);
+  };
   if (StackOf(env).hf_models) {  // whose tokenizer stands in the same folder
-    knobs.push_back({Knob::vocab_size, Value(named.model->vocab_size), {}, Origin::kModel});
-    reading->knowledge.shown.insert(Knob::vocab_size);
-    const Knob tied = Knob::share_embeddings_and_output_weights;
-    knobs.push_back({tied, Value(named.model->tie_embeddings.value_or(false)), {}, Origin::kModel});
-    reading->knowledge.shown.insert(tied);
-    // The classes have no field for the stack of Mamba and its kin: the provider is given it beside them.
-    if (const auto& pattern = named.model->hybrid_layer_pattern; pattern.has_value()) {
-      knobs.push_back({Knob::hybrid_layer_pattern, Value(*pattern), {}, Origin::kModel});
-      reading->knowledge.shown.insert(Knob::hybrid_layer_pattern);
-      if (const auto& mtp = named.model->mtp_hybrid_override_pattern; mtp.has_value()) {
-        knobs.push_back({Knob::mtp_hybrid_override_pattern, Value(*mtp), {}, Origin::kModel});
-      }
+    know(Knob::vocab_size, Value(named.model->vocab_size));
+    know(Knob::share_embeddings_and_output_weights, Value(named.model->tie_embeddings.value_or(false)));
+  }
+  const bool providers = StackOf(env).container || StackOf(env).hf_models;
+  // The classes have no field for the stack of Mamba and its kin: the provider is given it beside them.
+  if (const auto& pattern = named.model->hybrid_layer_pattern; pattern.has_value() && providers) {
+    know(Knob::hybrid_layer_pattern, Value(*pattern));
+    if (const auto& mtp = named.model->mtp_hybrid_override_pattern; mtp.has_value()) {
+      knobs.push_back({Knob::mtp_hybrid_override_pattern, Value(*mtp), {}, Origin::kModel});
     }
   }
   parsed.knobs.insert(parsed.knobs.begin(), knobs.begin(), knobs.end());

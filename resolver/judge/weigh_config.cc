@@ -76,13 +76,39 @@ void TakeFromNamed(const ModelSpec& named, ModelSpec* model) {
   }
 }
 
+// DeepSeek-V4's attention and residual streams, which its own classes build over those of MLA.
+void TakeCompressedAttention(const ModelSpec& named, ModelSpec* model) {
+  model->attention = named.attention;
+  model->kv_lora_rank = named.kv_lora_rank;
+  model->qk_head_dim = named.qk_head_dim;
+  model->kv_channels = named.kv_channels;
+  model->num_query_groups = named.num_query_groups;
+  model->o_groups = named.o_groups;
+  model->o_lora_rank = named.o_lora_rank;
+  model->dsa_indexer_n_heads = named.dsa_indexer_n_heads;
+  model->dsa_indexer_head_dim = named.dsa_indexer_head_dim;
+  model->dsa_indexer_topk = named.dsa_indexer_topk;
+  model->csa_window_size = named.csa_window_size;
+  model->csa_compress_ratios = named.csa_compress_ratios;
+  // One more for each MTP depth, of which a launch may have fewer.
+  model->csa_compress_ratios.resize(std::min(
+      named.csa_compress_ratios.size(), static_cast<size_t>(model->num_layers + model->mtp_num_layers.value_or(0))));
+  model->num_residual_streams = named.num_residual_streams;
+  model->mhc_sinkhorn_iterations = named.mhc_sinkhorn_iterations;
+  model->moe_n_hash_layers = named.moe_n_hash_layers;
+}
+
 // As if every value of `config` were known.
 WeighedConfig Forecast(const WeighingInputs& inputs, const GpuSystem& gpu, const Config& config,
                        const Environment& env) {
   std::optional<Knob> missing;
   auto model = ModelFromKnobs(config, &missing);
   if (!model.ok()) return Lacks(missing.has_value() ? std::string(Name(*missing)) : "", model.status().message());
-  if (inputs.named != nullptr) TakeFromNamed(*inputs.named, &*model);
+  if (const ModelSpec* const named = inputs.named; named != nullptr) {
+    TakeFromNamed(*named, &*model);
+    const bool same = named->num_layers == model->num_layers && model->is_mla();
+    if (named->attention == "csa-hybrid" && same) TakeCompressedAttention(*named, &*model);
+  }
   if (!ExpertsComeOutEven(*model, config)) return Lacks("", "the experts do not come out even");
   const bool known = inputs.like != nullptr && inputs.like->intent.model == *model;
   std::shared_ptr<const ModelShape> own = known ? inputs.like->intent.shape : KnownShape(*model);
