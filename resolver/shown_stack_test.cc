@@ -31,6 +31,15 @@ constexpr char kSlime[] =
     "--actor-num-gpus-per-node 8 --rollout-batch-size 8 --num-layers 4\n";
 constexpr char kOther[] = "python my_trainer.py --lr 0.1\n";
 
+// Its command starts one rank a GPU of as many nodes as the script exports.
+TEST(ShownStack, PrimusCommandStartsTheRanks) {
+  const v1::ValidateConfigResponse judged = Validated(FileOf(
+      "", "run.sh", "export NNODES=2\n./primus-cli direct -- train pretrain --config exp.yaml --num_layers 4\n"));
+  const v1::ConfigEntry* const gpus = testing::FindEntry(judged.config(), "launch.num_gpus");
+  ASSERT_NE(gpus, nullptr);
+  EXPECT_EQ(gpus->value().int_value(), 16);
+}
+
 TEST(ShownStack, IsThatOfTheText) {
   struct Row {
     const char *name, *text, *framework;
@@ -39,6 +48,8 @@ TEST(ShownStack, IsThatOfTheText) {
       {"run.sh", kBridge, "megatron-bridge"},
       {"run.sh", kMegatronLm, "megatron-lm"},
       {"run.sh", kSlime, "slime"},
+      {"primus.sh", "export NNODES=2\n./primus-cli direct --numa -- train pretrain --config exp.yaml --num_layers 4\n",
+       "primus"},
       {"verl.sh",
        "python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.strategy=megatron trainer.nnodes=1 "
        "trainer.n_gpus_per_node=8\n",

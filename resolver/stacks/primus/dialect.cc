@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
@@ -79,6 +80,19 @@ bool Among(absl::string_view word, absl::string_view choices) {
 // An environment variable's text may say it in words.
 bool IsNone(const Value& value) {
   return value.is_none() || (value.is_text() && (value.text() == "null" || value.text() == "None"));
+}
+
+// The ranks that runner/primus-cli-direct.sh starts, where the launch says how many nodes there are.
+void TakeWorld(const Environment& env, ParseResult* out) {
+  const auto number = [&env](absl::string_view name, std::optional<int64_t> unset) -> std::optional<int64_t> {
+    const auto found = env.vars.find(name);
+    int64_t value = 0;
+    if (found == env.vars.end()) return unset;
+    if (!absl::SimpleAtoi(found->second, &value)) return std::nullopt;
+    return value;
+  };
+  const std::optional<int64_t> nodes = number("NNODES", std::nullopt);
+  if (nodes.has_value()) WrittenKnobs(out).SetWorld(nodes, number("GPUS_PER_NODE", 8));
 }
 
 class Reader {
@@ -227,6 +241,8 @@ ParseResult ParsePrimus(absl::Span<const Argument> args, const Environment& env)
     }
   }
   Reader(experiment, env, &result).Read();
+  const bool command = !args.empty() && (args.front().text == "pretrain" || args.front().text == "posttrain");
+  if (command) TakeWorld(env, &result);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include "resolver/plan/stack.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/match.h"
 #include "resolver/plan/reading.h"
@@ -22,8 +23,13 @@ constexpr Phase kPhases[] = {
     Phase::kBuild, Phase::kMesh,        Phase::kSchedule, Phase::kHardware, Phase::kAdvice,
 };
 
+// Behind runner/primus-cli and its modes, which start primus/cli/main.py with them.
+constexpr absl::string_view kCommands[] = {"train pretrain", "train posttrain"};
+
 bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
-  return absl::EndsWith(script, "primus/cli/main.py") && std::any_of(args.begin(), args.end(), [](const Argument& arg) {
+  const bool command = std::find(std::begin(kCommands), std::end(kCommands), script) != std::end(kCommands);
+  return (command || absl::EndsWith(script, "primus/cli/main.py")) &&
+         std::any_of(args.begin(), args.end(), [](const Argument& arg) {
            return absl::StartsWith(arg.text, "--config") || absl::StartsWith(arg.text, "--exp");
          });
 }
@@ -37,6 +43,7 @@ const Stack kPrimusStack = {
     .rank = 9,
     .own_source = "Primus:",
     .command_line = true,
+    .commands = kCommands,
     .marks = {.order = 0, .launch = IsLaunch, .yaml = "framework: megatron\n", .entry = true},
     .releases = kReleases,
     .core_release = [](int) { return kPinnedCore; },
