@@ -101,6 +101,7 @@ void CheckAdapters(const TruthFile& file, const Options& options, std::map<std::
   std::vector<double> sizes;
   sizes.reserve(sound.size());
   for (const Judged& judged : sound) sizes.push_back(Absolute(judged.error));
+  if (sizes.empty()) return;  // not measured
   (*levels)["adapter-median"] = 100 * Quantile(sizes, 0.5);
   (*levels)["adapter-max"] = 100 * Quantile(sizes, 1.0);
 }

@@ -95,6 +95,16 @@ void ReadFigure(const Json& row, const Json& extra, const Json& published, const
                    (!truth->complete && JsonField(row, "quality") != nullptr);
 }
 
+// What ran is what the row's source states, and of the rest what the scripts of its release do (extra.as_run).
+void TakeAsRun(rapidjson::Document* row) {
+  const Json* extra = JsonField(*row, "extra");
+  const Json* as_run = extra == nullptr ? nullptr : JsonField(*extra, "as_run");
+  if (as_run == nullptr) return;
+  rapidjson::Document taken(&row->GetAllocator());
+  taken.CopyFrom(*as_run, row->GetAllocator());
+  for (auto& field : taken.GetObject()) (*row)[field.name] = field.value;
+}
+
 class RecipeReader {
  public:
   explicit RecipeReader(const Catalog& catalog) : catalog_(catalog) {}
@@ -167,7 +177,9 @@ TruthFile ReadRecipes(const Catalog& catalog, const std::string& text) {
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     rapidjson::Document row;
     row.Parse(line.data(), line.size());
-    if (!row.HasParseError() && row.IsObject()) reader.Read(row);
+    if (row.HasParseError() || !row.IsObject()) continue;
+    TakeAsRun(&row);
+    reader.Read(row);
   }
   return reader.Finish();
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "resolver/derive/context_exchange.h"
+#include "resolver/derive/module_names.h"
 
 namespace flightplan {
 
@@ -148,7 +149,7 @@ struct AdapterRecipe {
 };
 constexpr unsigned kUsualTargets = kAdaptQkv | kAdaptProj | kAdaptFc1 | kAdaptFc2 | kAdaptExperts;
 constexpr AdapterRecipe kAdapterRecipes[] = {
-    {"llama-3.1-70b", 16, kAdaptQkv, "perf_recipes/llama/h100/llama3.py:463"},
+    {"llama-3-70b", 16, kAdaptQkv, "perf_recipes/llama/h100/llama3.py:463"},
     {"moonlight-16b-a3b", 8, kAdaptQ | kAdaptKvDown | kAdaptKvUp | kAdaptProj,
      "recipes/moonlight/h100/moonlight_16b.py:893"},
     {"qwen3-30b-a3b", 8, kAdaptQkv | kAdaptProj, "recipes/qwen/h100/qwen3_moe.py:727"},
@@ -164,7 +165,7 @@ std::string SetAdapters(Run* run) {
   if (recipe == std::end(kAdapterRecipes)) return "no recipe of its adapters is known";
   plan.adapters.rank = plan.adapters.expert_rank = recipe->rank;
   plan.adapters.targets = static_cast<uint16_t>(recipe->targets);
-  const bool graphs = run->model_name == "llama-3.1-70b" && run->gpu->cc_major >= 10;
+  const bool graphs = run->model_name == "llama-3-70b" && run->gpu->cc_major >= 10;
   if (graphs) plan.graphs = GraphImpl::kTransformerEngine, plan.graph_modules = kGraphMlp;
   return "";
 }
@@ -235,14 +236,22 @@ void ReadExecution(const Json& row, Candidate* plan) {
     if (JsonFlag(*offload, "cpu_offloading"))
       plan->offload_layers = static_cast<int32_t>(JsonNumber(*offload, "cpu_offloading_num_layers"));
     plan->optimizer_offload = static_cast<float>(JsonNumber(*offload, "optimizer_cpu_offload_fraction"));
+    if (const Json* names = JsonField(*offload, "activation_modules"); names != nullptr) {
+      Value::List offloaded;
+      for (const std::string& name : JsonStrings(*names)) offloaded.emplace_back(name);
+      plan->offload_modules = OffloadBitsOf(Value(std::move(offloaded)), Value());
+    }
   }
 }
 
 // Kernels and number formats.
 void ReadKernels(const Json& extra, Candidate* plan) {
   const bool natural = absl::StrContains(JsonText(extra, "note"), "natural");
-  plan->drop_pad = JsonText(extra, "note") == "tokendrop";
-  if (plan->drop_pad) plan->capacity_factor = 1;  // of apply_moe_token_drop
+  const bool token_drop = JsonText(extra, "note") == "tokendrop";
+  // apply_moe_token_drop has a factor of 1.
+  const double capacity = JsonNumber(extra, "moe_expert_capacity_factor", token_drop ? 1 : 0);
+  plan->drop_pad = capacity > 0;
+  if (plan->drop_pad) plan->capacity_factor = static_cast<float>(capacity);
   plan->imbalance =
       static_cast<float>(plan->BusiestRows(JsonFlag(extra, "force_load_balancing", !natural) ? 1.0 : 1.25));
   plan->permute_fusion = JsonFlag(extra, "moe_permute_fusion", true);
