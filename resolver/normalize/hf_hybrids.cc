@@ -145,7 +145,7 @@ absl::Status GraniteHybrid(HfReader& r) {
     FLIGHTPLAN_RETURN_IF_ERROR(r.Set("moe_ffn_hidden_size", Value(m.ffn_hidden_size.value_or(0)), "intermediate_size"));
     if (shared > 0) m.moe_shared_expert_intermediate_size = shared;
   } else {
-    m.ffn_hidden_size = shared;
+    FLIGHTPLAN_RETURN_IF_ERROR(r.Set("ffn_hidden_size", Value(shared), "shared_intermediate_size"));
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::vector<std::string> types, r.Texts("layer_types"));
   if (types.empty()) types.assign(static_cast<size_t>(m.num_layers), "mamba");
@@ -170,8 +170,8 @@ absl::Status GraniteHybrid(HfReader& r) {
   const rapidjson::Value* head = r.Find("mamba_d_head");
   if (head == nullptr || !head->IsInt64()) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(const int64_t expand, r.Int("mamba_expand", 2, 1, 1024));
-    m.mamba_head_dim = expand * m.hidden_size / std::max<int64_t>(1, m.mamba_num_heads.value_or(1));
-    return absl::OkStatus();
+    const int64_t inner = expand * m.hidden_size;
+    return r.Set("mamba_head_dim", Value(inner / std::max<int64_t>(1, m.mamba_num_heads.value_or(1))), "mamba_expand");
   }
   FLIGHTPLAN_ASSIGN_OR_RETURN(m.mamba_head_dim, r.RequiredInt("mamba_d_head", 1, kMaxHeads));
   return absl::OkStatus();

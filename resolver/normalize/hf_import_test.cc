@@ -249,11 +249,31 @@ TEST(HfImport, SurvivesTruncationAtEveryByte) {
   }
 }
 
+// Keys that few families read.
+constexpr absl::string_view kFamilyFields[] = {
+    R"("architectures": ["GraniteMoeHybridForCausalLM"], "num_local_experts": 8, "shared_intermediate_size": 32,
+       "mamba_n_heads": 8, "mamba_d_head": "auto", "mamba_expand": 2, "position_embedding_type": "nope",
+       "layer_types": ["mamba", "attention", "mamba", "mamba"], "residual_multiplier": 0.5)",
+    R"("architectures": ["HunYuanMoEV1ForCausalLM"], "moe_topk": [2, 2, 2, 2], "num_shared_expert": [1, 1, 1, 1],
+       "use_mixed_mlp_moe": true, "use_cla": false)",
+    R"("architectures": ["ExaoneMoEForCausalLM"], "sliding_window": 64, "sliding_window_pattern": "LLG",
+       "num_shared_experts": 1, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"])",
+    R"("architectures": ["AfmoeForCausalLM"], "sliding_window": 64, "global_attn_every_n_layers": 2,
+       "num_dense_layers": 1, "num_shared_experts": 1, "mup_enabled": true, "moe_layer_freq": 1)",
+    R"("architectures": ["Grok1ForCausalLM"], "num_local_experts": 8, "residual_moe": true,
+       "first_k_dense_replace": 1, "clip_qkv": 8)"};
+
 TEST(HfImport, SurvivesAnyTypeInAnyField) {
   const char* const kValues[] = {
       "null", "true",  "-1", "0",    "1000000000000000000",    "1e300", "NaN", "-Infinity", "\"x\"",
       "[]",   "[[1]]", "{}", "[-1]", "99999999999999999999999"};
   std::vector<std::string> files = {Gemma4Moe(), MiMoV2Flash("0, 1", "0, 1", 2), Step35("[5000000.0, 10000.0]")};
+  for (absl::string_view fields : kFamilyFields) {
+    files.push_back(absl::StrCat(R"({"num_hidden_layers": 4, "hidden_size": 64, "num_attention_heads": 8,
+        "num_key_value_heads": 2, "intermediate_size": 128, "moe_intermediate_size": 32, "vocab_size": 1000,
+        "num_experts": 8, "num_experts_per_tok": 2, "norm_topk_prob": true, "topk_method": "noaux_tc", )",
+                                 fields, "}"));
+  }
   for (absl::string_view name : kFiles) files.push_back(ReadFile(name));
   for (const std::string& json : files) {
     ASSERT_TRUE(ImportHfConfig(json).ok()) << json;
