@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -38,6 +39,12 @@ TEST(ShownStack, PrimusCommandStartsTheRanks) {
   const v1::ConfigEntry* const gpus = testing::FindEntry(judged.config(), "launch.num_gpus");
   ASSERT_NE(gpus, nullptr);
   EXPECT_EQ(gpus->value().int_value(), 16);
+  // Its keys are no flags of Megatron-LM's, and make it no other program.
+  const v1::ValidateConfigResponse many = Validated(FileOf(
+      "", "run.sh",
+      "./primus-cli direct -- train pretrain --config exp.yaml --num_layers 4 --hidden_size 64 --lr_decay_iters 9\n"));
+  EXPECT_TRUE(absl::c_any_of(many.not_judged(),
+                             [](const std::string& what) { return absl::StrContains(what, "in exp.yaml"); }));
 }
 
 TEST(ShownStack, IsThatOfTheText) {

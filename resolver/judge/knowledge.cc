@@ -329,8 +329,9 @@ Knowledge KnowledgeOf(Target target, const LaunchWords& words, const ParseResult
     knowledge.derivative = std::string(derivative);
     if (knowledge.elsewhere.empty()) knowledge.elsewhere = absl::StrCat("in ", derivative);
   }
-  // A slip or two is one; more are another program's.
-  const bool may_be_anothers = !script.empty() && stack.command_line && !own && !of_none;
+  // A slip or two is one; more are another program's. A program that is told by more than its words has others.
+  const bool told = own || of_none || (own_program && !stack.fork);
+  const bool may_be_anothers = !script.empty() && stack.command_line && !told;
   if (may_be_anothers && StrangeFlags(args) >= kStrangeFlags) knowledge.own_parser = false;
   if (!knowledge.elsewhere.empty() || !stack.command_line) return knowledge;
   if (script.empty() && !SaysModelSize(stack, args)) {

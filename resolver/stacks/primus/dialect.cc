@@ -223,7 +223,8 @@ ParseResult ParsePrimus(absl::Span<const Argument> args, const Environment& env)
   for (size_t i = 0; i < args.size(); ++i) {
     absl::string_view word = args[i].text;
     const size_t equals = word.find('=');
-    const bool file = absl::StartsWith(word, "--config") || absl::StartsWith(word, "--exp");
+    const absl::string_view name = word.substr(0, equals);
+    const bool file = name == "--config" || name == "--exp";
     const bool pair = absl::StartsWith(word, "--") && equals == absl::string_view::npos && i + 1 < args.size();
     // "--key value" is "key=value" (primus/core/utils/arg_utils.py:54).
     Argument whole = args[i];

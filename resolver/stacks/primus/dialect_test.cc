@@ -112,7 +112,8 @@ TEST(ParsePrimus, ReadsALaunchWithKeysToChange) {
   Environment env = Env();
   env.model_files["exp.yaml"] = kExperiment;
   std::vector<Argument> args;
-  for (const char* word : {"train", "pretrain", "--config", "exp.yaml", "--num_layers", "12", "micro_batch_size=1"}) {
+  for (const char* word : {"train", "pretrain", "--config", "exp.yaml", "--num_layers", "12",
+                           "--expert_model_parallel_size", "8", "micro_batch_size=1"}) {
     args.push_back({word, {static_cast<int>(args.size()), 0, 0}});
   }
   EXPECT_TRUE(Primus().marks.launch("primus/cli/main.py", args));
@@ -120,6 +121,8 @@ TEST(ParsePrimus, ReadsALaunchWithKeysToChange) {
   const ParseResult read = ParsePrimus(args, env);
   EXPECT_EQ(Final(read, K::num_layers), Value(12));
   EXPECT_EQ(Final(read, K::micro_batch_size), Value(1));
+  EXPECT_EQ(Final(read, K::expert_model_parallel_size), Value(8)) << "it begins as --exp does";
+  EXPECT_TRUE(read.wanted_files.empty());
   EXPECT_EQ(Final(read, K::seq_length), Value(4096));
 }
 

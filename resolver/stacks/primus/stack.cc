@@ -30,7 +30,8 @@ bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
   const bool command = std::find(std::begin(kCommands), std::end(kCommands), script) != std::end(kCommands);
   return (command || absl::EndsWith(script, "primus/cli/main.py")) &&
          std::any_of(args.begin(), args.end(), [](const Argument& arg) {
-           return absl::StartsWith(arg.text, "--config") || absl::StartsWith(arg.text, "--exp");
+           const absl::string_view name = absl::string_view(arg.text).substr(0, arg.text.find('='));
+           return name == "--config" || name == "--exp";
          });
 }
 
