@@ -55,6 +55,10 @@ TEST(ShownStack, IsThatOfTheText) {
       {"run.sh", kBridge, "megatron-bridge"},
       {"run.sh", kMegatronLm, "megatron-lm"},
       {"run.sh", kSlime, "slime"},
+      {"gym.sh",
+       "uv run examples/nemo_gym/run_grpo_nemo_gym.py --config a.yaml policy.megatron_cfg.enabled=true\n"
+       "uv run tests/check_metrics.py --log x\n",
+       "nemo-rl"},
       {"primus.sh", "export NNODES=2\n./primus-cli direct --numa -- train pretrain --config exp.yaml --num_layers 4\n",
        "primus"},
       {"verl.sh",

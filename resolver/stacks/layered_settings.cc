@@ -213,7 +213,11 @@ void LayeredSettings::AddFile(const std::string& path) {
     return AddMap(Load(path, found->second, FolderOf(path), false, &files_left));
   }
   out_.wanted_files.push_back(path);
-  out_.elsewhere = absl::StrCat("in ", Printable(path));
+  AddUnknownFile(absl::StrCat("in ", Printable(path)));
+}
+
+void LayeredSettings::AddUnknownFile(std::string where) {
+  out_.elsewhere = std::move(where);
   whole_ = false;
 }
 

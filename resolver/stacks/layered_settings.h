@@ -37,6 +37,8 @@ class LayeredSettings {
   // Each over what is there already.
   void AddText(absl::string_view text);  // a file whose own folder is not known
   void AddFile(const std::string& path);
+  // One that nobody can name here; `where`: as ParseResult::elsewhere.
+  void AddUnknownFile(std::string where);
   void AddMap(YamlNode map);
   void Override(const Argument& argument);  // "++policy.x=1"
 

@@ -285,17 +285,20 @@ ParseResult ParseNemoRl(absl::Span<const Argument> args, const Environment& env)
   args = AsManyAsAreRead(args, "NeMo-RL:nemo_rl/utils/config.py:194", &result);
   LayeredSettings settings(kNemoSettings, env, &result);
   std::vector<const Argument*> overrides;
+  // Each program has an example of its own that it takes without one.
+  const char* unnamed = "in the file that the program takes without --config";
   for (size_t i = 0; i < args.size(); ++i) {
     absl::string_view word = args[i].text;
-    if (absl::ConsumePrefix(&word, "--config=")) {
-      if (!args[i].unknown) settings.AddFile(std::string(word));
-    } else if (word == "--config" && i + 1 < args.size()) {
-      ++i;
-      if (!args[i].unknown) settings.AddFile(args[i].text);
+    const bool file = absl::ConsumePrefix(&word, "--config=") || (word == "--config" && i + 1 < args.size());
+    if (file) {
+      if (word == "--config") word = args[++i].text;
+      unnamed = args[i].unknown ? "in the file of --config" : nullptr;
+      if (unnamed == nullptr) settings.AddFile(std::string(word));
     } else if (!absl::StartsWith(word, "-")) {
       overrides.push_back(&args[i]);
     }
   }
+  if (unnamed != nullptr) settings.AddUnknownFile(unnamed);
   for (const Argument* argument : overrides) settings.Override(*argument);
   Reader(settings, &result).Read();
   return result;

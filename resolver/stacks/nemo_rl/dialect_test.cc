@@ -94,6 +94,19 @@ TEST(ParseNemoRl, WantsTheFilesThatAreNotHere) {
   EXPECT_EQ(ParseNemoRlYaml(kChild, env).wanted_files, std::vector<std::string>{"../../more/top.yaml"});
 }
 
+TEST(ParseNemoRl, AFileThatNobodyCanNameMayHoldWhatIsMissing) {
+  for (const char* config : {"", "--config $ROOT/a.yaml"}) {
+    std::vector<Argument> args;
+    for (const absl::string_view word :
+         absl::StrSplit(absl::StrCat(config, " policy.megatron_cfg.enabled=true"), ' ', absl::SkipEmpty())) {
+      args.push_back({std::string(word), {}, absl::StartsWith(word, "$")});
+    }
+    const ParseResult parsed = ParseNemoRl(args, Env());
+    EXPECT_EQ(Ids(parsed), std::set<std::string>()) << config;
+    EXPECT_NE(parsed.elsewhere, "") << config;
+  }
+}
+
 TEST(ParseNemoRl, AChainThatNeverEndsIsCutShort) {
   Environment env = Env();
   env.model_files["../../base.yaml"] = "defaults: base.yaml\n";

@@ -22,8 +22,10 @@ constexpr Phase kPhases[] = {
 };
 
 constexpr absl::string_view kEntryScripts[] = {"run_distillation.py",
+                                               "run_distillation_nemo_gym.py",
                                                "run_dpo.py",
                                                "run_grpo.py",
+                                               "run_grpo_nemo_gym.py",
                                                "run_grpo_single_controller.py",
                                                "run_grpo_sliding_puzzle.py",
                                                "run_ppo.py",
