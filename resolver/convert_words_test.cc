@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "flightplan/v1/resolver_service.pb.h"
+#include "tests/support/answers.h"
 #include "tests/support/requests.h"
 
 namespace flightplan {
@@ -59,12 +60,31 @@ TEST(ConvertWords, KeepsTheArraysThatNobodyCanRead) {
   }
   // One that stands before what the target asks for.
   const v1::ConvertConfigResponse slime = Converted(
-      FileOf("slime", "run.sh", absl::StrCat("python3 train.py ${MODEL_ARGS[@]} --hf-checkpoint /m ", kModel, "\n")),
+      FileOf(
+          "slime", "run.sh",
+          absl::StrCat(
+              "python3 train.py ${MODEL_ARGS[@]} --hf-checkpoint /m --actor-num-nodes 1 --actor-num-gpus-per-node 8 ",
+              kModel, "\n")),
       "slime");
   EXPECT_TRUE(absl::StrContains(slime.launch().text(), "\"${MODEL_ARGS[@]}\"")) << slime.launch().text();
+  for (const v1::ConvertedKnob& knob : slime.dropped()) EXPECT_NE(knob.name(), "launch.num_gpus") << "its words say it";
   const std::set<std::string> dropped = Dropped(ScriptTo("megatron-bridge", kWords));
   EXPECT_TRUE(dropped.contains("${MODEL_ARGS[@]}"));
   EXPECT_FALSE(dropped.contains("--log-interval"));
+}
+
+// "--nnodes ${WORLD_SIZE:-1}" runs on as many nodes as the job has.
+TEST(ConvertWords, ASizeThatIsAssumedStaysSo) {
+  const v1::ConvertConfigResponse answer =
+      Converted(FileOf("megatron-lm", "pretrain.sh",
+                       absl::StrCat("torchrun --nnodes ${WORLD_SIZE:-1} --nproc-per-node 8 pretrain_gpt.py ", kModel,
+                                    " --pipeline-model-parallel-size 16\n")),
+                "megatron-lm");
+  const v1::Finding* const size = testing::FindFinding(answer.target_findings(), "mlm.world-divisible");
+  ASSERT_NE(size, nullptr);
+  EXPECT_EQ(size->severity(), v1::SEVERITY_WARNING);
+  EXPECT_TRUE(std::any_of(answer.launch().required_inputs().begin(), answer.launch().required_inputs().end(),
+                          [](const v1::RequiredInput& input) { return input.name() == "nodes"; }));
 }
 
 TEST(ConvertWords, KeepsDataTokenizerAndLogs) {

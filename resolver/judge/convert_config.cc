@@ -85,6 +85,7 @@ class Conversion {
         continue;
       }
       if (!Has(to_, move.target) && !SaidByOwnWords(move.target, to_.env)) {
+        if (source == Knob::launch_num_gpus && to_.env.world_size.has_value()) continue;  // its launcher has the size
         if (!CarryParts(source, value))
           Add(&out_.dropped, source, value, "", WhyNoWord(source, from_.config, from_.env, to_.env));
         continue;
@@ -384,11 +385,13 @@ absl::StatusOr<ConvertedConfig> Convert(const ConvertQuestion& question) {
   conversion.SayPositions();
   conversion.Render();
   KeepJobLines(question.source, &out.launch);
-  if (nodes_assumed) AskForAssumedNodes(conversion.to().env, &out.launch);
+  if (nodes_assumed || reading.knowledge.size_assumed) AskForAssumedNodes(conversion.to().env, &out.launch);
   std::vector<ConvertedKnob> others = CarryOtherFlags(reading, conversion.from().env, conversion.to().env, &out.launch);
   const bool open = ModelLeftOpen(conversion.from().env, conversion.from().config, reading.knowledge);
   const JudgeQuestion converted = ConvertedQuestion(question, conversion.to().env, out.launch, open);
   FLIGHTPLAN_ASSIGN_OR_RETURN(ReadConfig written, Read(converted));
+  // What the source's script leaves to where it runs is no more certain in what was written from it.
+  if (reading.knowledge.size_assumed) written.reading.knowledge.size_assumed = true;
   conversion.Report(Run(written.config, written.env).config);
   std::move(others.begin(), others.end(), std::back_inserter(out.dropped));
   out.target = Judge(std::move(written));
