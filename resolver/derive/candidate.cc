@@ -84,16 +84,22 @@ void ReadOptimizer(const Config& config, const Environment& env, Candidate* c) {
   } else {
     c->gradient_copy = c->gradient_bytes == 2;
   }
-  // Fewer moments than Adam's two: SGD's and Lion's one, and Muon's for all that is a matrix (emerging_optimizers; its
-  // embeddings and norms, a few percent of the weights, stay Adam's). Of SOAP's preconditioners nothing is known here.
+  // Fewer moments than Adam's two: SGD's and Lion's one, and Muon's for all that is a matrix; what is none has those of
+  // its scalar optimizer (core/optimizer/__init__.py:795). Of SOAP's preconditioners nothing is known here.
   const absl::string_view optimizer = config.Get(K::optimizer).text();
-  const bool muon = optimizer == "muon" || optimizer == "dist_muon";
-  if (muon || optimizer == "sgd" || optimizer == "lion") c->moment2_bytes = 0;
+  c->one_moment_of_matrices = optimizer == "muon" || optimizer == "dist_muon";
+  const absl::string_view scalars = c->one_moment_of_matrices ? config.Get(K::muon_scalar_optimizer).text() : optimizer;
+  if (scalars == "sgd" || scalars == "lion") c->moment2_bytes = 0;
   if (optimizer == "sgd" && config.Get(K::sgd_momentum).real() <= 0) c->moment1_bytes = 0;
-  // Layers are divided over the data-parallel ranks whole (core/optimizer/layer_wise_optimizer.py): by dist_muon, and
-  // where the command line makes it of the distributed optimizer.
-  c->distributed_optimizer =
-      c->distributed_optimizer || optimizer == "dist_muon" || on(K::use_layer_wise_distributed_optimizer);
+  // Parameters are divided over the data-parallel ranks whole (core/optimizer/layer_wise_optimizer.py): by dist_muon,
+  // and where the command line makes it of the distributed optimizer. A layout of its buffers, from 0.18 on, leaves
+  // what is no matrix to the distributed optimizer.
+  const bool by_layer = optimizer == "dist_muon" || on(K::use_layer_wise_distributed_optimizer);
+  const Value& layout = config.Get(K::use_layer_wise_param_layout);
+  const bool laid_out = StackOf(env).command_line ? env.core_release >= 18 && (layout.is_none() || layout.truthy())
+                                                  : c->distributed_optimizer;
+  c->whole_parameters = by_layer && !laid_out;
+  c->distributed_optimizer = c->distributed_optimizer || by_layer;
   // FP32 weights are the main parameters.
   const bool weights_are = c->precision == GemmPrecision::kFp32 || (c->fp32_values && !c->low_precision_weights);
   if (weights_are) c->main_param_bytes = 0;
@@ -223,6 +229,11 @@ void ReadModules(const Config& config, Candidate* c) {
                                    : LossKind::kNativeFused;
   }
   c->fp32_logits = config.Get(K::logit_dtype).text() == "fp32";
+  if (on(K::defer_embedding_wgrad_compute)) {
+    constexpr int32_t kAll = std::numeric_limits<int32_t>::max();
+    const int64_t most = config.Get(K::wgrad_deferral_limit).integer();
+    c->deferred_outputs = most > 0 ? static_cast<int32_t>(std::min<int64_t>(most, kAll)) : kAll;
+  }
   c->fp32_residual = on(K::fp32_residual_connection);
   c->hidden_dropout = config.Get(K::hidden_dropout).real() > 0;
   c->attention_dropout = config.Get(K::attention_dropout).real() > 0;

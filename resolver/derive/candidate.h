@@ -107,8 +107,10 @@ struct Candidate {
   bool activation_fp8_store = false;   // activation_func_fp8_input_store: input of the activation kept in 8 bits
   uint8_t gradient_bytes = 4;          // of the gradient buffer, per parameter
   uint8_t main_param_bytes = 4, moment1_bytes = 4, moment2_bytes = 4;
-  bool precision_aware = false;  // the optimizer takes gradients and states as they are kept
-  bool gradient_copy = false;    // the optimizer makes an FP32 copy of its gradient shard for its step
+  bool one_moment_of_matrices = false;  // Muon: the second is of embeddings alone, which stay Adam's
+  bool whole_parameters = false;        // the distributed optimizer's ranks have each parameter whole or not at all
+  bool precision_aware = false;         // the optimizer takes gradients and states as they are kept
+  bool gradient_copy = false;           // the optimizer makes an FP32 copy of its gradient shard for its step
   bool distributed_optimizer = false;
   bool shard_gradients = false;     // FSDP: over the data-parallel group
   bool shard_weights = false;       // FSDP: gathered one layer at a time
@@ -150,8 +152,9 @@ struct Candidate {
   uint8_t graph_modules = 0;  // GraphModule bits; 0 with an implementation: the whole layer
   LossKind loss = LossKind::kUnfused;
   bool fp32_logits = false;
-  bool fp32_residual = false;   // the residual stream, also between stages
-  bool hidden_dropout = false;  // before each residual sum
+  int32_t deferred_outputs = 0;  // microbatches whose gradient of the output layer's weight waits for the last of them
+  bool fp32_residual = false;    // the residual stream, also between stages
+  bool hidden_dropout = false;   // before each residual sum
   bool attention_dropout = false;
   AttentionBackend attention = AttentionBackend::kAuto;
   bool sparse_kernels = false;  // dsa_kernel_backend: fused, where Megatron-Core's own operators form all scores

@@ -259,7 +259,7 @@ TEST(CandidateOf, OptimizersHaveTheirOwnMoments) {
   EXPECT_EQ(moments("adam", 0.9), 8);
   EXPECT_EQ(moments("sgd", 0.9), 4);
   EXPECT_EQ(moments("sgd", 0), 0);
-  EXPECT_EQ(moments("muon", 0.9), 4);
+  EXPECT_EQ(moments("muon", 0.9), 8) << "of embeddings";
   EXPECT_EQ(moments("lion", 0.9), 4);
 }
 
@@ -273,6 +273,23 @@ TEST(CandidateOf, LayerWiseOptimizersDivideTheirState) {
   EXPECT_FALSE(divided({{Knob::optimizer, Value("muon")}}));
   EXPECT_TRUE(divided({{Knob::optimizer, Value("dist_muon")}}));
   EXPECT_TRUE(divided({{Knob::optimizer, Value("muon")}, {Knob::use_layer_wise_distributed_optimizer, Value(true)}}));
+}
+
+// A layout of the buffers, from 0.18 on, leaves what is no matrix to the distributed optimizer.
+TEST(CandidateOf, MuonKeepsAdamsMomentsOfWhatIsNoMatrix) {
+  const ModelShape shape = ShapeOf("qwen3-8b");
+  const auto read = [&](const std::vector<std::pair<Knob, Value>>& knobs) {
+    Config config = With(knobs);
+    config.Set(Knob::optimizer, Value("muon"), Origin::kCaller);
+    Environment env;
+    env.target = Target::kMegatronLm;
+    return CandidateOf(config, env, shape, StagesOf(shape, config));
+  };
+  const std::pair<Knob, Value> by_layer = {Knob::use_layer_wise_distributed_optimizer, Value(true)};
+  EXPECT_TRUE(read({}).one_moment_of_matrices);
+  EXPECT_EQ(read({{Knob::muon_scalar_optimizer, Value("lion")}}).moment2_bytes, 0);
+  EXPECT_FALSE(read({by_layer}).whole_parameters);
+  EXPECT_TRUE(read({by_layer, {Knob::use_layer_wise_param_layout, Value(false)}}).whole_parameters);
 }
 
 TEST(CandidateOf, GradientsOfFp16AreAccumulatedAsTheyAre) {

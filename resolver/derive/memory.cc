@@ -147,6 +147,14 @@ double MemoryModel::LossBytes() const {
   return 0;
 }
 
+// What the output layer's weight gradients wait with: gradients of logits and the inputs that they belong to, of all
+// microbatches but the one whose loss is formed (Megatron-LM core/tensor_parallel/layers.py:661, 1227).
+double MemoryModel::DeferredBytes() const {
+  const double waiting = std::min<double>(c_.deferred_outputs, D(c_.Microbatches()) - 1);
+  const double unit = c_.fp32_logits ? kFp32Bytes : StreamBytes(c_);
+  return waiting * (unit * ShardTokens(c_) * vocab_ / c_.tp + StreamBytes(c_) * D(s_.hidden) * StreamTokens(c_));
+}
+
 void MemoryModel::AddKept(const ChunkContents& chunk, LayerBytes* kept, double* offloaded) const {
   const bool full = c_.recompute == RecomputeMode::kFullUniform || c_.recompute == RecomputeMode::kFullBlock;
   // Full recompute keeps the input of every group of layers (uniform), or of the first layers of the chunk (block).
@@ -226,6 +234,7 @@ MemoryModel::Activity MemoryModel::ActivityOf(int rank) const {
     a.backward = embedding;
     a.loss = 0;
   }
+  if (loss > 0) a.loss += DeferredBytes();
   const double all = sum.Kept();
   const double copies = all > 0 ? most / all : 0;
   double gone = offloaded * copies;

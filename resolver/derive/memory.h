@@ -86,6 +86,7 @@ class MemoryModel {
   // Of them those whose optimizer state the rank keeps.
   AdapterParameters OwnedOf(const Parameters& parameters) const;
   AdapterParameters MomentsOf(const Parameters& parameters) const;  // those that the optimizer holds moments for
+  double OwnedVocabulary(const Parameters& parameters) const;       // of OwnedOf, embedding and output matrix
   // What a rank keeps and needs beside its parameters.
   struct Activity {
     double attention = 0, mlp = 0, experts = 0;  // kept at the peak
@@ -101,6 +102,7 @@ class MemoryModel {
   void AddScratch();
   double WeightScratch(int rank) const;
   double LossBytes() const;
+  double DeferredBytes() const;
   double DispatchBytes() const;
   int Communicators() const;
 

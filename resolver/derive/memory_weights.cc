@@ -1,6 +1,7 @@
 // What a rank holds whatever it computes: weights, gradients, optimizer state, and what the optimizer's step adds to
 // them.
 #include <algorithm>
+#include <cmath>
 
 #include "resolver/base/real.h"
 #include "resolver/derive/layer_bytes.h"
@@ -64,7 +65,16 @@ AdapterParameters MemoryModel::OwnedOf(const Parameters& p) const {
   if (c_.outer_shards_state) {
     return {trained.dense / D(c_.DataParallel() * c_.cp), trained.expert / D(c_.ExpertDataParallel())};
   }
-  return {trained.dense / dense_group_, trained.expert / expert_group_};
+  const double vocabulary = c_.adapters.any() ? 0 : p.vocabulary;
+  return {(trained.dense - vocabulary) / dense_group_ + OwnedVocabulary(p), trained.expert / expert_group_};
+}
+
+// Whole, a rank has as many of its matrices as there are for each, the fullest one where there is one for several.
+double MemoryModel::OwnedVocabulary(const Parameters& p) const {
+  if (c_.adapters.any() || p.vocabulary <= 0) return 0;
+  const double group = c_.distributed_optimizer ? dense_group_ : 1;
+  const double matrix = vocab_ * D(s_.hidden) / c_.tp;
+  return c_.whole_parameters ? std::ceil(p.vocabulary / matrix / group) * matrix : p.vocabulary / group;
 }
 
 AdapterParameters MemoryModel::MomentsOf(const Parameters& p) const {
@@ -100,7 +110,8 @@ void MemoryModel::AddStatic(const Parameters& p, StageBytes* bytes) const {
   const AdapterParameters owned = OwnedOf(p), moments = MomentsOf(p);
   (*bytes)[MemoryPart::kOptimizerState] =
       c_.main_param_bytes * (c_.precision_aware ? on_gpu : 1) * (owned.dense + owned.expert) +
-      (c_.moment1_bytes + c_.moment2_bytes) * on_gpu * (moments.dense + moments.expert);
+      on_gpu * (c_.moment1_bytes * (moments.dense + moments.expert) +
+                c_.moment2_bytes * (c_.one_moment_of_matrices ? OwnedVocabulary(p) : moments.dense + moments.expert));
 }
 
 double MemoryModel::ParametersOnHost(int rank) const {
@@ -121,6 +132,11 @@ double MemoryModel::StepBytes(const Parameters& p) const {
   const double widened = widens(c_.moment1_bytes) + widens(c_.moment2_bytes);
   const AdapterParameters moments = MomentsOf(p);
   bytes += widened * std::max(moments.dense, moments.expert) * on_gpu;
+  // Whole parameters come from their ranks in buffers of their own (layer_wise_optimizer.py:843).
+  if (c_.whole_parameters && !c_.overlap_param_gather) {
+    const double gathered = std::max(dense_group_ > 1 ? p.dense() : 0, expert_group_ > 1 ? p.expert : 0);
+    bytes = std::max(bytes, StreamBytes(c_) * gathered);
+  }
   return bytes;
 }
 
