@@ -176,6 +176,7 @@ TEST(ProbeProfile, AdvisesTheSmCountOfAFlexDispatcher) {
   v1::ResolveConfigRequest request = Qwen();
   request.mutable_layout()->set_expert_model_parallel_size(8);
   request.mutable_software()->mutable_dispatchers()->add_backends("deepep");
+  Pin("moe_token_dispatcher_type", "flex", &request);  // by the sample's rates NCCL's exchange is as fast
   const v1::Decision* before = nullptr;
   const v1::ResolveConfigResponse without = Resolve(request);
   before = Find(without, "moe_flex_dispatcher_num_sms");
