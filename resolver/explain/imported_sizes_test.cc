@@ -26,16 +26,16 @@ std::string Times(absl::string_view item, size_t times) {
 }
 
 // Four of forty layers have attention.
-const std::string granite_layers = absl::StrCat(R"("layer_types": [)", Times(R"("mamba")", 5), R"(, "attention", )",
+const std::string kGraniteLayers = absl::StrCat(R"("layer_types": [)", Times(R"("mamba")", 5), R"(, "attention", )",
                                                 Times(absl::StrCat(Times(R"("mamba")", 9), R"(, "attention")"), 3),
                                                 ", ", Times(R"("mamba")", 4), "], ");
 
-const std::string granite_small = absl::StrCat(granite_layers, R"("hidden_size": 4096, "num_hidden_layers": 40,
+const std::string kGraniteSmall = absl::StrCat(kGraniteLayers, R"("hidden_size": 4096, "num_hidden_layers": 40,
     "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 768, "num_local_experts": 72,
     "num_experts_per_tok": 10, "shared_intermediate_size": 1536, "mamba_n_heads": 128, "mamba_d_head": 64,
     "mamba_d_state": 128, "mamba_n_groups": 1, "vocab_size": 100352, "tie_word_embeddings": true,
     "position_embedding_type": "nope", "embedding_multiplier": 12, "residual_multiplier": 0.22)");
-const std::string hunyuan =
+const std::string kHunyuan =
     absl::StrCat(R"("hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
     "num_key_value_heads": 8, "attention_head_dim": 128, "intermediate_size": 3072, "num_experts": 64,
     "use_mixed_mlp_moe": true, "use_qk_norm": true, "vocab_size": 128167, "tie_word_embeddings": true,
@@ -70,7 +70,7 @@ const Card kCards[] = {
         "num_experts": 192, "num_experts_per_tok": 8, "num_shared_experts": 1, "first_k_dense_replace": 1,
         "vocab_size": 120832, "router_scaling_factor": 2.826, "qk_norm": true)",
      295, 20.7},
-    {"Hunyuan-A13B", "HunYuanMoEV1ForCausalLM", hunyuan, 80.4, 12.7},
+    {"Hunyuan-A13B", "HunYuanMoEV1ForCausalLM", kHunyuan, 80.4, 12.7},
     {"sarvam-30b", "SarvamMoEForCausalLM", R"("hidden_size": 4096, "num_hidden_layers": 19, "num_attention_heads": 64,
         "num_key_value_heads": 4, "head_dim": 64, "intermediate_size": 8192, "moe_intermediate_size": 1024,
         "num_experts": 128, "num_experts_per_tok": 6, "num_shared_experts": 1, "first_k_dense_replace": 1,
@@ -110,7 +110,7 @@ const Card kCards[] = {
         "num_key_value_heads": 4, "intermediate_size": 5632, "moe_intermediate_size": 1408, "num_experts": 64,
         "num_shared_experts": 2, "num_experts_per_tok": 6, "norm_topk_prob": true, "vocab_size": 126464)",
      16.8, 2.75},
-    {"granite-4.0-h-small", "GraniteMoeHybridForCausalLM", granite_small, 32.2, 8.8},
+    {"granite-4.0-h-small", "GraniteMoeHybridForCausalLM", kGraniteSmall, 32.2, 8.8},
     {"granite-3.1-3b-a800m", "GraniteMoeForCausalLM", R"("hidden_size": 1536, "num_hidden_layers": 32,
         "num_attention_heads": 24, "num_key_value_heads": 8, "intermediate_size": 512, "num_local_experts": 40,
         "num_experts_per_tok": 8, "vocab_size": 49155, "tie_word_embeddings": true)",
