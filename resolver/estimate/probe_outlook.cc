@@ -10,6 +10,7 @@
 #include "resolver/derive/steady_passes.h"
 #include "resolver/estimate/probed_operators.h"
 #include "resolver/estimate/step.h"
+#include "resolver/plan/network.h"
 
 namespace flightplan {
 namespace {
@@ -331,7 +332,7 @@ GpuRates RatesFor(const NormalizedIntent& intent) {
   }
   if (intent.host_cpu == HostCpuClass::kX86Slow) rates = WithSlowHost(rates);
   if (intent.transport == "efa") rates = OverEfa(rates);
-  rates.network_measured = intent.HasVerbs() || static_cast<double>(intent.gpu_count) <= rates.domain_gpus;
+  rates.network_measured = HasVerbs(intent.transport) || static_cast<double>(intent.gpu_count) <= rates.domain_gpus;
   return rates;
 }
 

@@ -1,6 +1,7 @@
 #include "resolver/layouts/execute_layout.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -79,6 +80,18 @@ bool ReopensAllToAll(const NormalizedIntent& intent, const ResolvedPlan& plan, D
          !decide::ExtractFeatures(intent, std::nullopt, plan.decided.config).ep_crosses_domain;
 }
 
+// What the decisions leave uncomputed with a dispatcher may take more room than the plan has: what the search found
+// within the plan's room computes so much again.
+void AddRecompute(const FoundPlan& found, const ResolvedPlan& plan, const NormalizedIntent& intent, GivenKnobs* given) {
+  constexpr Knob kNotOfIt[] = {K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl, K::cuda_graph_modules,
+                               K::cuda_graph_scope};
+  for (auto& knob : ExecutionKnobs(found.candidate, plan.decided.config, intent)) {
+    const auto is_it = [&](const auto& other) { return other.first == knob.first; };
+    const bool left_out = std::find(std::begin(kNotOfIt), std::end(kNotOfIt), knob.first) != std::end(kNotOfIt);
+    if (!left_out && std::none_of(given->begin(), given->end(), is_it)) given->push_back(std::move(knob));
+  }
+}
+
 // Other dispatchers that are installed, each with what the decisions make of it.
 absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                               ExecutionSearch* prepared, ResolvedPlan* plan) {
@@ -95,7 +108,11 @@ absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnap
     FLIGHTPLAN_ASSIGN_OR_RETURN(bool taken, TakeWith(given, intent, evidence, room, false, plan, &carried));
     if (!carried.empty()) {
       given.insert(given.end(), carried.begin(), carried.end());
-      FLIGHTPLAN_ASSIGN_OR_RETURN(const bool with_all, TakeWith(given, intent, evidence, room, true, plan, &carried));
+      FLIGHTPLAN_ASSIGN_OR_RETURN(bool with_all, TakeWith(given, intent, evidence, room, true, plan, &carried));
+      if (!with_all && found->candidate.ep_overlap == search.base.ep_overlap) {
+        AddRecompute(*found, *plan, intent, &given);
+        FLIGHTPLAN_ASSIGN_OR_RETURN(with_all, TakeWith(given, intent, evidence, room, true, plan, &carried));
+      }
       taken = taken || with_all;
     }
     if (!taken) continue;

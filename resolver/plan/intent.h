@@ -106,9 +106,6 @@ struct NormalizedIntent {
   std::shared_ptr<const StepCoefficients> coefficients;  // of step forecasts; null: the catalogue's
   std::vector<std::string> dialects;
   View view = View::kFull;
-
-  // Between nodes: libfabric on Slingshot and sockets have no verbs, on which the flex dispatchers' kernels are built.
-  bool HasVerbs() const { return transport != "slingshot" && transport != "tcp"; }
   std::vector<Finding> findings;  // about the request itself, such as an unknown framework version
 };
 

@@ -10,6 +10,7 @@
 #include "resolver/catalog/memory_coefficients.h"
 #include "resolver/derive/fp8_recipes.h"
 #include "resolver/derive/module_names.h"
+#include "resolver/plan/network.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/evidence.h"
 #include "resolver/rules/deepep_groups.h"
@@ -138,7 +139,7 @@ void ExtractHardware(const NormalizedIntent& intent, Features* f) {
   f->hybridep = Has(intent.env, "hybridep");
   f->paged_stash = Has(intent.env, "paged_stash");
   f->flex_on_nvlink = Has(intent.env, "transport=nvlink");
-  f->verbs = intent.HasVerbs();
+  f->verbs = HasVerbs(intent.transport);
   // By the image alone only on Blackwell, where it was seen: recipes of the same releases have figures on Hopper.
   const bool stated = intent.env.packages.count("nvshmem") != 0;
   f->deepep_hangs = (stated || f->blackwell) && DeepepHangsBetweenNodes(intent.env).value_or(true);

@@ -41,7 +41,7 @@ struct Features {
   bool deepep = false, hybridep = false, paged_stash = false;
   bool deepep_group = true;  // DeepEP has kernels for the expert group, between nodes of this size where it leaves one
   bool flex_on_nvlink = false;  // the flex backends were built for NVLink alone: nothing of theirs leaves a domain
-  bool verbs = true;            // between nodes (NormalizedIntent::HasVerbs)
+  bool verbs = true;            // between nodes (plan/network.h)
   bool deepep_hangs = false;    // between nodes, with the NVSHMEM that is installed or that the stack's image has
 
   // Workload.
