@@ -204,7 +204,7 @@ TEST(NextStep, IsNotFp8WhereThatWouldNotRunOrWasSpokenOf) {
 TEST(NextStep, IsAnotherPipelineWhereTheStagesWereGiven) {
   constexpr char kPipeline[] = "decide.next-step-pipeline";
   v1::ResolveConfigRequest request = Llama70bOn("h100-sxm");
-  request.mutable_workload()->set_global_batch_size(128);  // few microbatches: a bubble
+  request.mutable_workload()->set_global_batch_size(96);  // few microbatches: a bubble
   EXPECT_TRUE(Holds(NextSteps(request), kPipeline));
   v1::ResolveConfigRequest open = request;
   open.mutable_layout()->clear_virtual_pipeline_model_parallel_size();
@@ -219,7 +219,7 @@ TEST(NextStep, IsAnotherPipelineWhereTheStagesWereGiven) {
 // are not to.
 TEST(NextStep, KeepsOffWhatThePlanDoesWithout) {
   v1::ResolveConfigRequest request = Llama70bOn("h100-sxm");
-  request.mutable_workload()->set_global_batch_size(128);
+  request.mutable_workload()->set_global_batch_size(96);
   const v1::ResolveConfigResponse answer = Resolved(request);
   const v1::Finding* const step = FindFinding(answer.findings(), "decide.next-step-pipeline");
   ASSERT_NE(step, nullptr);

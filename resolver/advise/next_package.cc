@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "resolver/advise/move.h"
+#include "resolver/base/bytes.h"
 #include "resolver/estimate/effect.h"
 #include "resolver/pipeline/kept_from_deepep.h"
 
@@ -82,7 +83,9 @@ std::optional<Finding> FindNextPin(const AnswerAgain& answer, const ResolvedPlan
   if (!gain.has_value() || !gain->then.decided.config.Get(kExcluded).truthy()) return std::nullopt;
   Finding finding = NextStepFinding("Megatron-LM:megatron/core/transformer/transformer_config.py:3039");
   finding.seen = absl::StrFormat("%s=true, which excludes EP overlap", Name(kPin));
-  finding.needs = absl::StrFormat("next to try: EP overlap without it; %s", StepText(gain->effect));
+  finding.needs =
+      absl::StrFormat("next to try: EP overlap without it; with the fix: step %+.0f %%, %.0f -> %.0f GiB",
+                      WholePercent(gain->effect.change), MostMemory(plan) / kGib, MostMemory(gain->then) / kGib);
   without.insert(without.end(), plan.chosen.begin(), plan.chosen.end());
   finding.fixes.push_back(std::move(without));
   return finding;

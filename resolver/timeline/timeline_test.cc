@@ -197,12 +197,12 @@ TEST(Timeline, TheForecastIsNearTheReplayOfItsPieces) {
   });
   std::sort(off.begin(), off.end());
   const auto at = [&](size_t per_thousand) { return off[(off.size() - 1) * per_thousand / 1000]; };
-  const std::string seen = absl::StrCat(off.size(), " steps: ", at(0), " ", at(1), " ", at(10), " ", at(50), " ",
+  const std::string seen = absl::StrCat(off.size(), " steps: ", at(0), " ", at(2), " ", at(10), " ", at(50), " ",
                                         at(500), " ", at(950), " ", at(990), " ", at(1000));
-  // Of 46,280 steps 35 were below -0.13: few layers a chunk, and few groups of microbatches. The worst of all draws so
-  // far was -0.23, of Nemotron's uneven chunks.
+  // Of 45,864 steps 42 were below -0.13: few layers a chunk, and few groups of microbatches; a draw of 5,000 may have
+  // twice as many. The worst of all draws so far was -0.23, of Nemotron's uneven chunks.
   EXPECT_GT(at(0), -0.25) << seen;
-  EXPECT_GT(at(1), -0.13) << seen;
+  EXPECT_GT(at(2), -0.13) << seen;
   EXPECT_GT(at(50), -0.02) << seen;
   EXPECT_NEAR(at(500), 0, 0.001) << seen;
   EXPECT_LT(at(950), 0.02) << seen;

@@ -198,7 +198,7 @@ void Check(const Resolver& resolver, const Question& question, Tally* tally) {
   for (const v1::Finding& finding : answer.findings()) {
     const std::vector<std::optional<Promise>> promises = PromisesOf(finding);
     const std::optional<Trial> trial = TrialOf(finding);
-    if (finding.area() == "next-step" && !finding.fixes().empty() && !trial.has_value()) {
+    if (finding.area() == "next-step" && !finding.fixes().empty() && !trial.has_value() && promises.empty()) {
       Broken& broken = tally->broken[absl::StrCat(finding.rule_id(), ": nothing is promised")];
       if (broken.count++ == 0) broken = {1, question, finding.fixes(0)};
     }
