@@ -334,8 +334,7 @@ class Conversion {
   }
 
   bool SetByOwnCode(const RunResult& run, Knob knob) const {
-    const absl::string_view own = StackOf(from_.env).own_source;
-    return !own.empty() && SetByStack(run, own, knob);
+    return !StackOf(from_.env).own_source.empty() && SetByStack(run, StackOf(from_.env).own_source, knob);
   }
 
   static const Config& DefaultsOf(const Environment& env) {
@@ -351,11 +350,9 @@ class Conversion {
   Side to_;
   const Knowledge& known_;  // of the source
   ConvertedConfig& out_;
-  std::set<Knob> seen_;
-  std::vector<Move> moves_;
-  std::vector<Move> pinned_;
+  std::set<Knob> seen_, lost_;  // lost: that the target has no way to write
+  std::vector<Move> moves_, pinned_;
   std::vector<std::string> plain_words_;
-  std::set<Knob> lost_;  // that the target has no way to write
 };
 
 }  // namespace
@@ -391,7 +388,7 @@ absl::StatusOr<ConvertedConfig> Convert(const ConvertQuestion& question) {
   const JudgeQuestion converted = ConvertedQuestion(question, conversion.to().env, out.launch, open);
   FLIGHTPLAN_ASSIGN_OR_RETURN(ReadConfig written, Read(converted));
   // What the source's script leaves to where it runs is no more certain in what was written from it.
-  if (reading.knowledge.size_assumed) written.reading.knowledge.size_assumed = true;
+  written.reading.knowledge.size_assumed |= reading.knowledge.size_assumed;
   conversion.Report(Run(written.config, written.env).config);
   std::move(others.begin(), others.end(), std::back_inserter(out.dropped));
   out.target = Judge(std::move(written));
