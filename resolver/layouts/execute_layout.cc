@@ -1,7 +1,6 @@
 #include "resolver/layouts/execute_layout.h"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -80,16 +79,21 @@ bool ReopensAllToAll(const NormalizedIntent& intent, const ResolvedPlan& plan, D
          !decide::ExtractFeatures(intent, std::nullopt, plan.decided.config).ep_crosses_domain;
 }
 
-// What the decisions leave uncomputed with a dispatcher may take more room than the plan has: what the search found
-// within the plan's room computes so much again.
-void AddRecompute(const FoundPlan& found, const ResolvedPlan& plan, const NormalizedIntent& intent, GivenKnobs* given) {
-  constexpr Knob kNotOfIt[] = {K::overlap_moe_expert_parallel_comm, K::cuda_graph_impl, K::cuda_graph_modules,
-                               K::cuda_graph_scope};
-  for (auto& knob : ExecutionKnobs(found.candidate, plan.decided.config, intent)) {
-    const auto is_it = [&](const auto& other) { return other.first == knob.first; };
-    const bool left_out = std::find(std::begin(kNotOfIt), std::end(kNotOfIt), knob.first) != std::end(kNotOfIt);
-    if (!left_out && std::none_of(given->begin(), given->end(), is_it)) given->push_back(std::move(knob));
-  }
+// Takes the dispatcher of what the search found, with what the decisions make of it, and where that is as much better
+// with what the forecast chose of the plan's overlap and graphs, too; whether any was taken.
+absl::StatusOr<bool> TakeDispatcher(const FoundPlan& found, const Candidate& base, const NormalizedIntent& intent,
+                                    const EvidenceSnapshot& evidence, double room, ResolvedPlan* plan) {
+  GivenKnobs given = DispatcherKnobs(found.candidate, plan->decided.config, intent), carried;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const bool taken, TakeWith(given, intent, evidence, room, false, plan, &carried));
+  if (carried.empty()) return taken;
+  given.insert(given.end(), carried.begin(), carried.end());
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const bool with_all, TakeWith(given, intent, evidence, room, true, plan, &carried));
+  if (with_all || found.candidate.ep_overlap != base.ep_overlap) return taken || with_all;
+  // The decisions may leave uncomputed what the plan has no room for: the search found what fits there.
+  const GivenKnobs roomy = RoomKnobs(found.candidate, plan->decided.config, intent);
+  given.insert(given.end(), roomy.begin(), roomy.end());
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const bool with_room, TakeWith(given, intent, evidence, room, true, plan, &carried));
+  return taken || with_room;
 }
 
 // Other dispatchers that are installed, each with what the decisions make of it.
@@ -104,17 +108,7 @@ absl::Status WeighDispatchers(const NormalizedIntent& intent, const EvidenceSnap
     const double limit_us = PromisingUs(others[i], search.base.dispatcher, *plan);
     const std::optional<FoundPlan> found = SearchWith(others[i], *plan, limit_us, &search);
     if (!found.has_value()) continue;
-    GivenKnobs given = DispatcherKnobs(found->candidate, plan->decided.config, intent), carried;
-    FLIGHTPLAN_ASSIGN_OR_RETURN(bool taken, TakeWith(given, intent, evidence, room, false, plan, &carried));
-    if (!carried.empty()) {
-      given.insert(given.end(), carried.begin(), carried.end());
-      FLIGHTPLAN_ASSIGN_OR_RETURN(bool with_all, TakeWith(given, intent, evidence, room, true, plan, &carried));
-      if (!with_all && found->candidate.ep_overlap == search.base.ep_overlap) {
-        AddRecompute(*found, *plan, intent, &given);
-        FLIGHTPLAN_ASSIGN_OR_RETURN(with_all, TakeWith(given, intent, evidence, room, true, plan, &carried));
-      }
-      taken = taken || with_all;
-    }
+    FLIGHTPLAN_ASSIGN_OR_RETURN(const bool taken, TakeDispatcher(*found, search.base, intent, evidence, room, plan));
     if (!taken) continue;
     const auto open = [&](Dispatcher other) { return std::find(others.begin(), others.end(), other) != others.end(); };
     const Dispatcher was = search.base.dispatcher;

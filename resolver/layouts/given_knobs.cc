@@ -175,6 +175,13 @@ GivenKnobs DispatcherKnobs(const Candidate& candidate, const Config& config, con
   return giver.Take();
 }
 
+GivenKnobs RoomKnobs(const Candidate& candidate, const Config& config, const NormalizedIntent& intent) {
+  Giver giver(config, intent);
+  GiveRecompute(candidate, &giver);
+  GiveOffload(candidate, &giver);
+  return giver.Take();
+}
+
 void GiveKnobs(const GivenKnobs& knobs, NormalizedIntent* intent) {
   const auto behind = [](const std::pair<Knob, Value>& pin, Knob other) { return pin.first < other; };
   for (const auto& [knob, value] : knobs) {

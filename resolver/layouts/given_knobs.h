@@ -19,8 +19,9 @@ using GivenKnobs = std::vector<std::pair<Knob, Value>>;
 // where the caller left it open and the release of `config` has it.
 GivenKnobs ExecutionKnobs(const Candidate& candidate, const Config& config, const NormalizedIntent& intent);
 
-// Its dispatcher alone.
+// Its dispatcher alone; and what makes room, recompute and the optimizer's offload.
 GivenKnobs DispatcherKnobs(const Candidate& candidate, const Config& config, const NormalizedIntent& intent);
+GivenKnobs RoomKnobs(const Candidate& candidate, const Config& config, const NormalizedIntent& intent);
 
 void GiveKnobs(const GivenKnobs& knobs, NormalizedIntent* intent);
 

@@ -201,18 +201,19 @@ bool MayComputeLess(const ResolvedPlan& plan) {
   if (own.recompute == RecomputeMode::kNone) return false;
   std::map<unsigned, LayerTimes> timed;  // by what is computed again
   Candidate less = own;
-  const auto faster_with = [&](unsigned modules) {
+  const auto compute_again = [&less](unsigned modules) {
     less.recompute = modules == 0 ? RecomputeMode::kNone : RecomputeMode::kSelective;
     less.recompute_modules = static_cast<uint16_t>(modules);
+  };
+  const auto faster_with = [&](unsigned modules) {
+    compute_again(modules);
     auto times = timed.find(modules);
     if (times == timed.end()) times = timed.emplace(modules, TimeLayers(model.work(), less, model.rates())).first;
     StepForecast step;
     return StepUsBelow(limit_us, model.work(), less, model.rates(), times->second, &step) < limit_us;
   };
   const auto fits_without = [&](unsigned module) {
-    less.recompute = own.recompute;
-    less.recompute_modules = static_cast<uint16_t>(own.recompute_modules & ~module);
-    if (less.recompute_modules == 0) less.recompute = RecomputeMode::kNone;
+    compute_again(own.recompute_modules & ~module);
     return model.Memory(less).fullest.total.value <= kRoom * capacity;
   };
   for (const StageLayout& split : OtherSplits(plan)) {
