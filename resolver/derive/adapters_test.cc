@@ -2,18 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "resolver/catalog/catalog.h"
 #include "resolver/derive/memory.h"
+#include "resolver/derive/shapes_test_util.h"
 
 namespace flightplan {
 namespace {
 
 using K = Knob;
-
-ModelShape ShapeOf(absl::string_view name) {
-  static const Catalog* const kCatalog = new Catalog(*Catalog::Builtin());
-  return *MakeShape(**kCatalog->FindModel(name));
-}
 
 Config With(const std::vector<std::pair<Knob, Value>>& knobs) {
   Config config;

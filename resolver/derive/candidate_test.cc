@@ -6,16 +6,12 @@
 #include <type_traits>
 
 #include "resolver/catalog/catalog.h"
+#include "resolver/derive/shapes_test_util.h"
 
 namespace flightplan {
 namespace {
 
 static_assert(std::is_trivially_copyable_v<Candidate>);
-
-ModelShape ShapeOf(absl::string_view name) {
-  static const Catalog* const kCatalog = new Catalog(*Catalog::Builtin());
-  return *MakeShape(**kCatalog->FindModel(name));
-}
 
 Config With(const std::vector<std::pair<Knob, Value>>& knobs) {
   Config config;

@@ -5,32 +5,10 @@
 #include "resolver/base/bytes.h"
 #include "resolver/catalog/catalog.h"
 #include "resolver/derive/layer_bytes.h"
+#include "resolver/derive/shapes_test_util.h"
 
 namespace flightplan {
 namespace {
-
-ModelShape ShapeOf(absl::string_view name) {
-  static const Catalog* const kCatalog = new Catalog(*Catalog::Builtin());
-  return *MakeShape(**kCatalog->FindModel(name));
-}
-
-StageLayout Even(const ModelShape& shape, int pp, int vpp = 1) {
-  return StagesOfSizes(
-      shape, pp, vpp,
-      std::vector<int64_t>(static_cast<size_t>(pp) * static_cast<size_t>(vpp), shape.num_layers / (int64_t{pp} * vpp)));
-}
-
-Candidate Plan(const StageLayout& stages, int64_t gpus) {
-  Candidate c;
-  c.stages = &stages;
-  c.gpus = gpus;
-  c.pp = stages.pp;
-  c.vpp = stages.vpp;
-  c.distributed_optimizer = true;
-  c.seq_length = 4096;
-  c.global_batch_size = 1024;
-  return c;
-}
 
 // Sparse attention by Megatron-Core's own operators has every score as a tensor, the indexer's too; by fused kernels
 // none. Its loss keeps what the indexer scored with.

@@ -3,31 +3,11 @@
 #include <vector>
 
 #include "resolver/base/real.h"
-#include "resolver/catalog/catalog.h"
 #include "resolver/derive/memory.h"
+#include "resolver/derive/shapes_test_util.h"
 
 namespace flightplan {
 namespace {
-
-ModelShape ShapeOf(absl::string_view name) {
-  static const Catalog* const kCatalog = new Catalog(*Catalog::Builtin());
-  return *MakeShape(**kCatalog->FindModel(name));
-}
-
-StageLayout Even(const ModelShape& shape, int pp) {
-  return StagesOfSizes(shape, pp, 1, std::vector<int64_t>(static_cast<size_t>(pp), shape.num_layers / pp));
-}
-
-Candidate Plan(const StageLayout& stages, int64_t gpus) {
-  Candidate c;
-  c.stages = &stages;
-  c.gpus = gpus;
-  c.pp = stages.pp;
-  c.distributed_optimizer = true;
-  c.seq_length = 4096;
-  c.global_batch_size = 1024;
-  return c;
-}
 
 // With a limit, or with all of a step's microbatches but the one whose loss is formed.
 TEST(MemoryModel, GradientsOfLogitsWaitForTheDeferredWeightGradient) {

@@ -2,15 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "resolver/catalog/catalog.h"
+#include "resolver/derive/shapes_test_util.h"
 
 namespace flightplan {
 namespace {
-
-ModelShape ShapeOf(absl::string_view name) {
-  static const Catalog* const kCatalog = new Catalog(*Catalog::Builtin());
-  return *MakeShape(**kCatalog->FindModel(name));
-}
 
 double MatricesOf(const ModelShape& shape, const RankContents& rank) {
   const Candidate one;
