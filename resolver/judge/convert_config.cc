@@ -31,7 +31,6 @@
 #include "resolver/normalize/violations.h"
 #include "resolver/plan/stack.h"
 #include "resolver/stacks/dialects.h"
-#include "resolver/stacks/input_format.h"
 #include "resolver/stacks/required_inputs.h"
 
 namespace flightplan {
@@ -334,7 +333,8 @@ class Conversion {
   }
 
   bool SetByOwnCode(const RunResult& run, Knob knob) const {
-    return !StackOf(from_.env).own_source.empty() && SetByStack(run, StackOf(from_.env).own_source, knob);
+    const absl::string_view own = StackOf(from_.env).own_source;
+    return !own.empty() && SetByStack(run, own, knob);
   }
 
   static const Config& DefaultsOf(const Environment& env) {

@@ -67,14 +67,11 @@ void UseNamedModel(const Catalog& catalog, const Environment& env, Reading* read
   Environment of_model = env;
   of_model.mla = named.model->is_mla();
   std::vector<ParsedKnob> knobs;
-  for (auto& [knob, value] : ModelKnobs(*named.model, of_model)) {
-    knobs.push_back({knob, std::move(value), {}, Origin::kModel});
-    reading->knowledge.shown.insert(knob);
-  }
   const auto know = [&](Knob knob, Value value) {
     knobs.push_back({knob, std::move(value), {}, Origin::kModel});
     reading->knowledge.shown.insert(knob);
   };
+  for (auto& [knob, value] : ModelKnobs(*named.model, of_model)) know(knob, std::move(value));
   if (StackOf(env).hf_models) {  // whose tokenizer stands in the same folder
     know(Knob::vocab_size, Value(named.model->vocab_size));
     know(Knob::share_embeddings_and_output_weights, Value(named.model->tie_embeddings.value_or(false)));

@@ -101,7 +101,6 @@ absl::Status ExpertLayers(HfReader& r) {
     FLIGHTPLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> listed, r.Ints("moe_layer_freq"));
     if (listed != m.moe_layer_freq) key = "moe_layer_freq";
   } else {
-    constexpr int64_t kMaxLayers = 10000;
     FLIGHTPLAN_ASSIGN_OR_RETURN(const int64_t step, r.Int("moe_layer_freq", 1, 0, kMaxLayers));
     const bool all = std::find(m.moe_layer_freq.begin() + dense, m.moe_layer_freq.end(), 0) == m.moe_layer_freq.end();
     if (step > 1 && all && m.num_layers - dense > 1) key = "moe_layer_freq";

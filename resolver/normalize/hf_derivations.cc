@@ -16,9 +16,6 @@
 namespace flightplan {
 namespace {
 
-constexpr int64_t kMaxLayers = 10000;
-constexpr int64_t kMaxSize = int64_t{1} << 24;
-
 // A pattern with one entry a layer from a predicate on the layer's index from 0.
 template <class Pred>
 Value Pattern(int64_t layers, Pred on) {

@@ -26,6 +26,8 @@ struct HfRow {
   // kUnchecked: none.
   absl::string_view checked = {};
 };
+// Beyond any model.
+inline constexpr int64_t kMaxLayers = 10000, kMaxHeads = 65536, kMaxSize = int64_t{1} << 24;
 inline constexpr absl::string_view kRequired = "!";
 inline constexpr absl::string_view kUnchecked = "-";
 inline constexpr absl::string_view kPartialRotary = "partial_rotary_factor|rope_parameters.partial_rotary_factor";

@@ -14,10 +14,6 @@
 namespace flightplan {
 namespace {
 
-constexpr int64_t kMaxLayers = 10000;
-constexpr int64_t kMaxHeads = 65536;
-constexpr int64_t kMaxSize = int64_t{1} << 24;
-
 // Megatron's symbols, from a text of them or from a list of the layers' kinds. Empty: the file has neither.
 absl::StatusOr<std::string> HybridPattern(HfReader& r, absl::string_view symbols, absl::string_view kinds) {
   FLIGHTPLAN_ASSIGN_OR_RETURN(std::string pattern, r.Text(symbols, ""));

@@ -16,10 +16,7 @@
 namespace flightplan {
 namespace {
 
-constexpr int64_t kMaxSize = int64_t{1} << 24;
 constexpr int64_t kMaxWindow = int64_t{1} << 40;
-constexpr int64_t kMaxHeads = 65536;
-constexpr int64_t kMaxLayers = 10000;
 constexpr int64_t kQwenFullLayers = 28;  // transformers' default of max_window_layers
 
 // Heads of the layers of one kind.

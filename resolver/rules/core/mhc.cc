@@ -1,4 +1,5 @@
 // Manifold-constrained hyper-connections (mHC): several residual streams per layer.
+#include "resolver/rules/core/facts_util.h"
 #include "resolver/rules/core/hybrid_util.h"
 #include "resolver/rules/core/lists_util.h"
 #include "resolver/rules/core/upstream.h"
@@ -9,7 +10,7 @@ namespace {
 using K = Knob;
 using F = const Facts&;
 
-bool Recomputed(F f) { return f.is(K::recompute_granularity, "selective") && f.has(K::recompute_modules, "mhc"); }
+bool Recomputed(F f) { return Recomputes(f, "mhc"); }
 
 bool BadLayerNumber(F f) {
   const Value& layers = f.value(K::mhc_recompute_layer_num);
@@ -58,7 +59,7 @@ const Rule kRules[] = {
      TRANSFORMER_CONFIG(2046),
      .core = {.since = kMain},
      .reads = {K::recompute_modules, K::fine_grained_activation_offloading},
-     .when = [](F f) { return Recomputed(f) && f.on(K::fine_grained_activation_offloading); },
+     .when = [](F f) { return Recomputed(f) && Offloads(f); },
      .needs = "recomputing mhc does not work with fine-grained activation offloading yet",
      .fixes = {{{K::fine_grained_activation_offloading, false}}}},
     {.id = "mhc.recompute-hint",

@@ -18,6 +18,7 @@
 #include "resolver/read/hydra_value.h"
 #include "resolver/stacks/layered_settings.h"
 #include "resolver/stacks/megatron_lm/program.h"
+#include "resolver/stacks/primus/words.h"
 #include "resolver/stacks/required_inputs.h"
 #include "resolver/stacks/written_knobs.h"
 
@@ -223,8 +224,7 @@ ParseResult ParsePrimus(absl::Span<const Argument> args, const Environment& env)
   for (size_t i = 0; i < args.size(); ++i) {
     absl::string_view word = args[i].text;
     const size_t equals = word.find('=');
-    const absl::string_view name = word.substr(0, equals);
-    const bool file = name == "--config" || name == "--exp";
+    const bool file = NamesExperiment(word);
     const bool pair = absl::StartsWith(word, "--") && equals == absl::string_view::npos && i + 1 < args.size();
     // "--key value" is "key=value" (primus/core/utils/arg_utils.py:54).
     Argument whole = args[i];

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "resolver/plan/reading.h"
+#include "resolver/stacks/primus/words.h"
 
 namespace flightplan {
 namespace {
@@ -29,10 +30,7 @@ constexpr absl::string_view kCommands[] = {"train pretrain", "train posttrain"};
 bool IsLaunch(absl::string_view script, absl::Span<const Argument> args) {
   const bool command = std::find(std::begin(kCommands), std::end(kCommands), script) != std::end(kCommands);
   return (command || absl::EndsWith(script, "primus/cli/main.py")) &&
-         std::any_of(args.begin(), args.end(), [](const Argument& arg) {
-           const absl::string_view name = absl::string_view(arg.text).substr(0, arg.text.find('='));
-           return name == "--config" || name == "--exp";
-         });
+         std::any_of(args.begin(), args.end(), [](const Argument& arg) { return NamesExperiment(arg.text); });
 }
 
 }  // namespace
