@@ -230,6 +230,22 @@ TEST(NextStep, KeepsOffWhatThePlanDoesWithout) {
   EXPECT_TRUE(offload->has_value() && !offload->value().bool_value());
 }
 
+// Virtual stages that there is no room for are offered with the recompute that makes it, where they gain all the same.
+TEST(NextStep, IsAnotherPipelineWithWhatMakesRoomForIt) {
+  v1::ResolveConfigRequest request = Training("llama-3.1-70b", "h100-sxm", 128, 4096, 128);
+  SetSizes({.tp = 2, .pp = 4, .vpp = 1}, &request);
+  const v1::ResolveConfigResponse before = Resolved(request);
+  const v1::Finding* const step = FindFinding(before.findings(), "decide.next-step-pipeline");
+  ASSERT_NE(step, nullptr);
+  EXPECT_TRUE(absl::StrContains(step->needs(), "recompute_granularity=full")) << step->needs();
+  request.mutable_layout()->clear_virtual_pipeline_model_parallel_size();  // the fix says another
+  Apply(step->fixes(0), &request);
+  const v1::ResolveConfigResponse after = Resolved(request);
+  EXPECT_TRUE(after.will_run());
+  EXPECT_LT(StepUs(after), 0.95 * StepUs(before));
+  EXPECT_LE(after.estimate().fit(), before.estimate().fit());
+}
+
 // No sentence of the answer, and no side of its A/B, puts attention's graphs beside EP overlap.
 // LoongForge switches TP overlap off under FP16: to turn it on would change nothing.
 TEST(NextStep, IsNothingThatTheStackTakesBack) {

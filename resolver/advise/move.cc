@@ -135,11 +135,11 @@ Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, co
     if (!there) fix.push_back({knob, "", value});
   };
   for (const auto& [knob, value] : changes) add(knob, value);
-  const bool without_recompute = std::any_of(changes.begin(), changes.end(), [](const auto& change) {
-    return change.first == K::recompute_granularity && change.second.is_none();
-  });
+  const auto recompute = std::find_if(changes.begin(), changes.end(),
+                                      [](const auto& change) { return change.first == K::recompute_granularity; });
+  const bool says_how = recompute != changes.end();
   for (const Knob knob : kMakeRoom) {
-    if (without_recompute && Recomputes(knob)) continue;  // it says how
+    if (says_how && Recomputes(knob)) continue;
     const Value& value = plan.config.Get(knob);
     const bool set = value.is_bool() ? value.truthy() : !value.is_none() && (!value.is_list() || !value.list().empty());
     // What a search gave stands there as a caller's word.

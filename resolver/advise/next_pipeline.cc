@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "resolver/advise/more_recompute.h"
 #include "resolver/derive/pipeline.h"
 
 namespace flightplan {
@@ -41,8 +42,10 @@ std::string Words(const KnobChanges& changes) {
     if (knob == K::virtual_pipeline_model_parallel_size) {
       const int64_t count = value.is_none() ? 1 : value.integer();
       words.push_back(absl::StrCat(count, count == 1 ? " virtual stage" : " virtual stages", " a rank"));
-    } else {
+    } else if (knob == K::pipeline_model_parallel_layout) {
       words.emplace_back(value.is_none() ? "as many layers to each stage" : "the layers laid out anew");
+    } else {
+      words.push_back(TextOf({{knob, value}}));
     }
   }
   return absl::StrJoin(words, ", ");
@@ -75,6 +78,29 @@ std::vector<KnobChanges> Others(const StepModel& model, const PlanForecast& plan
   return others;
 }
 
+// Whether it leaves as much room as the plan does, if need be with more computed again, where the step is still worth a
+// run.
+bool MakeRoom(const NormalizedIntent& intent, const StepModel& model, const PlanForecast& plan,
+              const MemoryForecast& now, Pipeline* pipeline) {
+  const auto fits = [&](const KnobChanges& changes) {
+    const MemoryForecast memory = MemoryWith(model, plan, changes);
+    return StepModel::RoomOf(memory.verdict) <= plan.room && !TakesScarceMemory(plan, now, memory);
+  };
+  if (fits(pipeline->changes)) return true;
+  for (const KnobChanges& more : MoreRecompute(intent, plan.config)) {
+    KnobChanges changes = pipeline->changes;
+    changes.insert(changes.end(), more.begin(), more.end());
+    if (!fits(changes)) continue;
+    const std::optional<StepForecast> then = ForecastWith(model, plan, changes);
+    if (!then.has_value()) continue;
+    const StepEffect effect = EffectOf(plan.step, *then);
+    if (effect.change >= kWorthARun) continue;
+    *pipeline = {std::move(changes), effect};
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<Finding> FindNextPipeline(const NormalizedIntent& intent, const StepModel& model,
@@ -101,23 +127,24 @@ std::optional<Finding> FindNextPipeline(const NormalizedIntent& intent, const St
   if (better.empty()) return std::nullopt;
   std::stable_sort(better.begin(), better.end(),
                    [](const Pipeline& a, const Pipeline& b) { return a.effect.change < b.effect.change; });
+  better.resize(std::min(better.size(), kMostJudged));
   const MemoryForecast now = model.Memory(config, plan.env, plan.stages);
-  for (size_t i = 0; i < std::min(better.size(), kMostJudged); ++i) {
-    const Pipeline& pipeline = better[i];
-    const MemoryForecast memory = MemoryWith(model, plan, pipeline.changes);
-    const StepModel::Room left = StepModel::RoomOf(memory.verdict);
-    if (left > plan.room || TakesScarceMemory(plan, now, memory) || !MayBeTried(plan, pipeline.changes)) continue;
-    Finding finding = OtherStepFinding("decide.next-step-pipeline", "the schedule replayed with the forecast's pieces",
-                                       plan, pipeline.changes, left);
-    const int own = plan.stages.vpp;
-    finding.seen = absl::StrFormat("the bubble takes %.0f %% of the step with %d virtual %s a rank",
-                                   100 * bubble->ratio, own, own == 1 ? "stage" : "stages");
-    finding.needs =
-        absl::StrCat("next to try: ", Words(pipeline.changes), "; ", PromiseOf(pipeline.effect, now, memory),
-                     ". You gave the stages, so they stay until you change them");
-    return finding;
+  std::optional<Pipeline> best;
+  for (Pipeline& pipeline : better) {
+    if (best.has_value() && best->effect.change <= pipeline.effect.change) break;
+    if (!MakeRoom(intent, model, plan, now, &pipeline) || !MayBeTried(plan, pipeline.changes)) continue;
+    if (!best.has_value() || pipeline.effect.change < best->effect.change) best = std::move(pipeline);
   }
-  return std::nullopt;
+  if (!best.has_value()) return std::nullopt;
+  const MemoryForecast memory = MemoryWith(model, plan, best->changes);
+  Finding finding = OtherStepFinding("decide.next-step-pipeline", "the schedule replayed with the forecast's pieces",
+                                     plan, best->changes, StepModel::RoomOf(memory.verdict));
+  const int own = plan.stages.vpp;
+  finding.seen = absl::StrFormat("the bubble takes %.0f %% of the step with %d virtual %s a rank", 100 * bubble->ratio,
+                                 own, own == 1 ? "stage" : "stages");
+  finding.needs = absl::StrCat("next to try: ", Words(best->changes), "; ", PromiseOf(best->effect, now, memory),
+                               ". You gave the stages, so they stay until you change them");
+  return finding;
 }
 
 }  // namespace flightplan

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "resolver/advise/more_recompute.h"
 #include "resolver/derive/pipeline.h"
 #include "resolver/estimate/effect.h"
 #include "resolver/pipeline/resolved_plan.h"  // and what the decisions say
@@ -125,38 +126,12 @@ class Moves {
   // From what costs least to what frees most.
   void Memory() {
     if (const int64_t mbs = size(K::micro_batch_size); mbs % 2 == 0) Try({{K::micro_batch_size, Value(mbs / 2)}});
-    std::vector<Value> modules;
-    const bool selective = c_.Get(K::recompute_granularity).text() == "selective";
-    if (selective)
-      modules.assign(c_.Get(K::recompute_modules).list().begin(), c_.Get(K::recompute_modules).list().end());
-    for (const char* module : {"moe_act", "layernorm", "mla_up_proj", "mlp", "shared_experts", "moe"}) {
-      if (!HasModule(module) || std::find(modules.begin(), modules.end(), Value(module)) != modules.end()) continue;
-      modules.emplace_back(module);
-      Try({{K::recompute_granularity, Value("selective")}, {K::recompute_modules, Value(modules)}});
-    }
-    KnobChanges full = {{K::recompute_granularity, Value("full")},
-                        {K::recompute_method, Value("uniform")},
-                        {K::recompute_num_layers, Value(1)}};
-    if (on(K::overlap_moe_expert_parallel_comm)) {  // excluded by it
-      full.emplace_back(K::overlap_moe_expert_parallel_comm, Value(false));
-      full.emplace_back(K::delay_wgrad_compute, Value(false));
-    }
-    Try(std::move(full));
+    for (KnobChanges& more : MoreRecompute(intent_, c_)) Try(std::move(more));
     if (!on(K::optimizer_cpu_offload)) {
       Try({{K::optimizer_cpu_offload, Value(true)},
            {K::optimizer_offload_fraction, Value(0.5)},
            {K::use_precision_aware_optimizer, Value(true)}});
     }
-  }
-
-  // The model has what the module of recompute_modules stands for.
-  bool HasModule(absl::string_view module) const {
-    if (module == "moe_act") return intent_.model.is_moe();
-    if (module == "moe")
-      return intent_.model.is_moe() && !on(K::overlap_moe_expert_parallel_comm);  // which excludes it
-    if (module == "mla_up_proj") return intent_.model.is_mla();
-    if (module == "shared_experts") return intent_.model.moe_shared_expert_intermediate_size.value_or(0) > 0;
-    return true;
   }
 
   void LargerMicroBatch() { Try({{K::micro_batch_size, Value(2 * size(K::micro_batch_size))}}); }
