@@ -16,6 +16,7 @@ namespace flightplan {
 namespace {
 
 using testing::Apply;
+using testing::FindEntry;
 using testing::FindFinding;
 using testing::MostBytes;
 using testing::Pin;
@@ -31,6 +32,7 @@ TEST(MemoryFix, IsTheCheapestThatHolds) {
   request.mutable_workload()->set_precision("bf16");
   SetSizes({.tp = 1, .pp = 1, .ep = 16}, &request);
   Pin("overlap_moe_expert_parallel_comm", false, &request);
+  Pin("fine_grained_activation_offloading", false, &request);
   const v1::ResolveConfigResponse response = Resolved(request);
   ASSERT_EQ(response.estimate().fit(), v1::FIT_VERDICT_MARGINAL);
   const v1::Finding* const lacks = FindFinding(response.findings(), "fit.memory-marginal");
@@ -246,9 +248,29 @@ TEST(MemoryFix, IsNotSpentOnOtherChoices) {
   EXPECT_LT(MostBytes(after), MostBytes(before) - 4 * kGib) << copies->needs();
 }
 
+// Megatron's native kernel holds more than single operators do: where there is no room for that, they are dearer than
+// the kernel, and cheaper than recompute.
+TEST(MemoryFix, IsTakenAheadByALossByOperators) {
+  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 128);
+  SetSizes({.tp = 1, .pp = 1, .ep = 16}, &request);
+  Pin("overlap_moe_expert_parallel_comm", false, &request);
+  const v1::ResolveConfigResponse chosen = Resolved(request);
+  const auto fuses = [](const v1::ResolveConfigResponse& answer) {
+    const v1::ConfigEntry* const entry = FindEntry(answer.config(), "cross_entropy_loss_fusion");
+    return entry != nullptr && entry->value().bool_value();
+  };
+  EXPECT_FALSE(fuses(chosen));
+  Pin("cross_entropy_loss_fusion", true, &request);
+  const v1::ResolveConfigResponse given = Resolved(request);
+  EXPECT_GT(MostBytes(given), MostBytes(chosen));
+  request.mutable_target()->set_framework("megatron-bridge");  // which takes Transformer Engine's
+  request.mutable_pinned_knobs()->RemoveLast();
+  EXPECT_TRUE(fuses(Resolved(request)));
+}
+
 // A name that the stack refuses is in no fix.
 TEST(MemoryFix, TakesOverNoModuleThatIsRefused) {
-  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 128);
+  v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 16, 6144, 128);
   SetSizes({.tp = 1, .pp = 1, .ep = 16}, &request);
   Pin("recompute_granularity", "selective", &request);
   v1::KnobSetting* const modules = request.add_pinned_knobs();

@@ -36,10 +36,12 @@ TEST(OfferedFixes, TheFixOfAFieldReportSaysWhatItCosts) {
   EXPECT_NE(graphed->needs().find("; with the fix: step +"), std::string::npos) << graphed->needs();
 }
 
-// The native kernel needs a buffer of its own, for which there is no room at this microbatch.
+// The native kernel needs a buffer of its own, for which there is no room at this microbatch; that of this Transformer
+// Engine works in place.
 TEST(OfferedFixes, AFixThatLacksMemoryComesWithRoomForIt) {
   for (const char* stack : {"megatron-bridge", "ms-swift", "verl"}) {
     v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100", 16, 4096, 448);
+    request.mutable_software()->set_te_version("2.17.1");
     request.mutable_target()->set_framework(stack);
     SetSizes({.tp = 2, .pp = 2, .vpp = 6, .ep = 4}, &request);
     request.mutable_layout()->set_micro_batch_size(14);
@@ -67,6 +69,7 @@ TEST(OfferedFixes, AFixThatLacksMemoryComesWithRoomForIt) {
 TEST(OfferedFixes, AFixSaysThatGraphsGoWithIt) {
   v1::ResolveConfigRequest request = Training("qwen3-30b-a3b", "h100-sxm", 16, 4096, 128);
   request.mutable_target()->set_framework("megatron-bridge");
+  request.mutable_software()->set_te_version("2.17.1");  // which writes the loss's gradient in place
   SetSizes({.tp = 1, .pp = 1, .vpp = 1, .ep = 4}, &request);
   request.mutable_layout()->set_context_parallel_size(1);
   request.mutable_layout()->set_micro_batch_size(2);

@@ -220,13 +220,11 @@ void ReadOverlapAndGraphs(const Config& config, const Environment& env, Candidat
   }
 }
 
-void ReadModules(const Config& config, Candidate* c) {
+void ReadModules(const Config& config, const Environment& env, Candidate* c) {
   const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
   const absl::string_view fusion = config.Get(K::cross_entropy_fusion_impl).text();
   if (on(K::cross_entropy_loss_fusion)) {
-    c->loss = fusion == "te"       ? LossKind::kTeFused
-              : fusion == "linear" ? LossKind::kLinearFused
-                                   : LossKind::kNativeFused;
+    c->loss = fusion == "te" ? TeLossOf(env) : fusion == "linear" ? LossKind::kLinearFused : LossKind::kNativeFused;
   }
   c->fp32_logits = config.Get(K::logit_dtype).text() == "fp32";
   if (on(K::defer_embedding_wgrad_compute)) {
@@ -308,7 +306,7 @@ Candidate ReadCandidate(const Config& config, const Environment& env, const Mode
   ReadOffload(config, &c);
   if (shape.is_moe()) ReadExperts(config, env, shape, &c);
   ReadOverlapAndGraphs(config, env, &c);
-  ReadModules(config, &c);
+  ReadModules(config, env, &c);
   c.adapters = AdaptersOf(config);
   return c;
 }
@@ -332,6 +330,10 @@ int64_t Candidate::ExpertDataParallel() const { return std::max<int64_t>(1, gpus
 
 int64_t Candidate::Microbatches() const {
   return std::max<int64_t>(1, global_batch_size / std::max<int64_t>(1, micro_batch_size * DataParallel()));
+}
+
+LossKind TeLossOf(const Environment& env) {
+  return AtLeast(env.te, "2.18") && !AtLeast(env.te, "2.20") ? LossKind::kTeFusedInFp32 : LossKind::kTeFused;
 }
 
 Candidate CandidateOf(const Config& config, const Environment& env, const ModelShape& shape,

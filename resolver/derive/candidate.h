@@ -20,7 +20,7 @@ enum class GemmPrecision : uint8_t { kBf16, kFp16, kFp32, kFp8Delayed, kFp8Tenso
 enum class Dispatcher : uint8_t { kAllGather, kAllToAll, kDeepEp, kHybridEp, kNcclEp };
 enum class GraphImpl : uint8_t { kNone, kLocal, kTransformerEngine, kFullIteration };
 enum class CpComm : uint8_t { kP2p, kAllGather, kAllToAll, kAllToAllP2p };
-enum class LossKind : uint8_t { kUnfused, kNativeFused, kTeFused, kLinearFused };
+enum class LossKind : uint8_t { kUnfused, kNativeFused, kTeFused, kTeFusedInFp32, kLinearFused };
 enum class AttentionBackend : uint8_t { kAuto, kFlash, kFused, kUnfused, kLocal };
 enum class RecomputeMode : uint8_t { kNone, kSelective, kFullUniform, kFullBlock };
 
@@ -193,6 +193,10 @@ struct Candidate {
 // The Adam of Transformer Engine 2.10 and 2.11 makes its state in the shape that an FSDP shard is a part of: of all
 // ranks of data and tensor parallelism (transformer_engine/pytorch/optimizers/fused_adam.py:377).
 bool HoldsWholeMoments(const Config& config, const Environment& env);
+
+// Transformer Engine's fused loss: in place in 16 bits, or with its gradient in FP32 beside the logits
+// (TransformerEngine#3193, in 2.18; from 2.20 on the logits' statistics are kept instead, #3273).
+LossKind TeLossOf(const Environment& env);
 
 // Reads a complete configuration. The candidate points at `stages`, which must outlive it: StagesOf(shape, config).
 Candidate CandidateOf(const Config& config, const Environment& env, const ModelShape& shape, const StageLayout& stages);

@@ -131,9 +131,10 @@ double MemoryModel::LossBytes() const {
       c_.adapters.any() ? hidden : hidden + (c_.sequence_parallel ? hidden : 0) + StreamBytes(c_) * weight;
   switch (c_.loss) {
     case LossKind::kUnfused:
+    case LossKind::kTeFusedInFp32:
     case LossKind::kNativeFused: {
-      // The softmax is kept in FP32; its gradient is written in place and then rounded, unless values are FP32. Fused,
-      // it is compiled, and what it writes in place becomes a copy (Megatron-LM
+      // The softmax, or the gradient itself, is kept in FP32, written in place and then rounded, unless values are
+      // FP32. Megatron's own fusion is compiled, and what it writes in place becomes a copy (Megatron-LM
       // core/fusions/fused_cross_entropy.py:54).
       const double copies = c_.loss == LossKind::kNativeFused ? heads + 1 : heads;
       return std::max(copies * kFp32Bytes * logits + (StreamBytes(c_) < kFp32Bytes ? unit : 0) * logits,

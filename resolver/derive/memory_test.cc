@@ -334,6 +334,22 @@ TEST(MemoryModel, TheFusedLossHoldsItsGradientBesideTheSoftmax) {
   EXPECT_DOUBLE_EQ(MemoryModel(shape, c, {}).Stage(0)[MemoryPart::kLoss], 10 * logits);
 }
 
+// Transformer Engine's takes the logits' place, but in the releases that keep its gradient in FP32.
+TEST(MemoryModel, TransformerEnginesLossHoldsFp32GradientsInTwoReleases) {
+  const ModelShape shape = ShapeOf("llama3-8b");
+  const StageLayout stages = Even(shape, 1);
+  Candidate c = Plan(stages, 8);
+  const double logits = 4096.0 * 128256;
+  const auto loss_with = [&](const char* te) {
+    Environment env;
+    env.te = Version::Parse(te);
+    c.loss = TeLossOf(env);
+    return MemoryModel(shape, c, {}).Stage(0)[MemoryPart::kLoss];
+  };
+  for (const char* te : {"2.18.0", "2.19.1"}) EXPECT_DOUBLE_EQ(loss_with(te), 6 * logits) << te;
+  for (const char* te : {"2.17.1", "2.20.0"}) EXPECT_LT(loss_with(te), 3 * logits) << te;
+}
+
 TEST(MemoryModel, MomentsIn16BitsAreWidenedDuringTheStep) {
   const ModelShape shape = ShapeOf("qwen3-30b-a3b");
   const StageLayout stages = Even(shape, 1);

@@ -5,6 +5,7 @@
 
 #include "resolver/estimate/activation_passes.h"
 #include "resolver/estimate/layer_terms.h"
+#include "resolver/estimate/loss_passes.h"
 
 namespace flightplan {
 namespace {
@@ -45,7 +46,6 @@ constexpr double kUnfusedPermute = 2.5, kUnfusedPermuteKernels = 2;
 constexpr double kSharedBeside = 0.7, kExchangeBeside = 0.8;
 
 // ---- head
-constexpr double kLossBytes = 6;  // a logit and direction: the fused cross entropy's passes
 constexpr double kHeadKernels = 12, kHeadKernelsBack = 8;
 
 // ---- adapters
@@ -352,8 +352,9 @@ Module ModuleTimer::Head() const {
   head.fwd.matmul = products.fwd;
   head.bwd.matmul = products.bwd;
   if (!Frozen()) head.wgrad.matmul = products.wgrad;
-  head.fwd.memory = tokens_ * v * kLossBytes * rates_.memory_us;
-  head.bwd.memory = tokens_ * v * kLossBytes * rates_.memory_us;
+  const LossPasses loss = PassesOf(plan_.loss);
+  head.fwd.memory = tokens_ * v * loss.fwd * rates_.memory_us;
+  head.bwd.memory = tokens_ * v * loss.bwd * rates_.memory_us;
   if (precision != 0) {
     head.fwd.memory += tokens_ * h_ * quantize_us_;
     head.bwd.memory += tokens_ * v * quantize_us_;

@@ -27,6 +27,21 @@ TEST(LayerModules, UnfusedAttentionMovesItsScores) {
   EXPECT_NEAR(unfused.Forecast().parts.attention / at4k, 2, 1e-6) << "for as many tokens";
 }
 
+// By single operators the logits go to memory and back a dozen times, by Transformer Engine's kernel three times.
+TEST(LayerModules, ALossByOperatorsMovesMore) {
+  const auto memory_bound = [](LossKind loss) {
+    Case c("llama3-8b", "h100", 8);
+    c.plan.loss = loss;
+    return c.Forecast().parts.memory_bound;
+  };
+  const double te = memory_bound(LossKind::kTeFused), native = memory_bound(LossKind::kNativeFused);
+  const double unfused = memory_bound(LossKind::kUnfused), in_fp32 = memory_bound(LossKind::kTeFusedInFp32);
+  EXPECT_GT(in_fp32, te);
+  EXPECT_GT(native, in_fp32);
+  EXPECT_GT(unfused, native);
+  EXPECT_NEAR((unfused - te) / (native - te), (38 + 14 - 10) / (22 + 14 - 10.0), 1e-6);
+}
+
 TEST(LayerModules, ResidualsInFp32TravelWhole) {
   Case half("llama3-8b", "h100", 8, 2);
   Case whole = half;

@@ -234,7 +234,11 @@ LayerTimes TimeLayers(const ModelWork& work, const Candidate& plan, const GpuRat
 }
 
 LayerTimer::LayerTimer(const ModelWork& work, const Candidate& plan, const GpuRates& rates)
-    : work_(work), rates_(rates), bf16_share_(Bf16Share(work, plan, rates)), join_(JoinOf(work, plan, rates)) {
+    : work_(work),
+      rates_(rates),
+      bf16_share_(Bf16Share(work, plan, rates)),
+      loss_(plan.loss),
+      join_(JoinOf(work, plan, rates)) {
   const auto kinds = static_cast<size_t>(work.kind_count);
   const size_t precision = Microbatch(plan, rates).precision;
   modules_.reserve(kinds);
@@ -263,7 +267,7 @@ LayerTimes LayerTimer::Assembled(const Candidate& plan, const GpuRates& rates, c
     LayerTime& time = times.kinds.emplace_back(assembler.Layer(modules[i]));
     if (!in_bf16.empty()) time = Mixed(time, assembler.Layer(in_bf16[i]), bf16_share_);
   }
-  times.head = head_;
+  times.head = plan.loss == loss_ ? head_ : assembler.Head(HeadOf(work_, plan, rates));
   times.join = join_;
   return times;
 }

@@ -69,7 +69,8 @@ class LayerTimer {
   const double bf16_share_;
   std::vector<LayerModules> modules_;  // of each kind
   std::vector<LayerModules> in_bf16_;  // of the layers that stay in bf16; empty: there are none
-  LayerTime head_;
+  const LossKind loss_;
+  LayerTime head_;  // with that loss
   Products join_;
 };
 

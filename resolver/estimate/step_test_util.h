@@ -37,6 +37,7 @@ struct Case {
     plan.vpp = stages.vpp;
     plan.seq_length = 4096;
     plan.global_batch_size = 512;
+    plan.loss = LossKind::kTeFused;
     plan.distributed_optimizer = plan.overlap_grad_reduce = plan.overlap_param_gather = true;
   }
   StepForecast Forecast() {

@@ -221,6 +221,15 @@ void AddWithinOverlap(const Asked& q, unsigned never, std::vector<Recompute>* se
   }
 }
 
+// The native kernel or single operators: which of them the decisions weigh against recompute. Transformer Engine's
+// takes less memory and time than both.
+bool LossIsOpen(const Asked& q) {
+  const std::optional<Value> kernel = PinOf(q.intent, K::cross_entropy_fusion_impl);
+  return q.Has(K::cross_entropy_loss_fusion) && !q.Pinned(K::cross_entropy_loss_fusion) &&
+         (!kernel.has_value() || kernel->text() == "native") && !q.config.Get(K::deterministic_mode).truthy() &&
+         (q.base.loss == LossKind::kNativeFused || q.base.loss == LossKind::kUnfused);
+}
+
 std::vector<Recompute> RecomputesOf(const Asked& q) {
   std::vector<Recompute> sets = RecomputeSets(q.shape);
   const unsigned moved = decide::MovedToHost(q.config);
@@ -252,6 +261,17 @@ std::vector<Recompute> RecomputesOf(const Asked& q) {
     sets.push_back({RecomputeMode::kNone, 0, static_cast<int32_t>(q.shape.num_layers * eighths / 8)});
   }
   return sets;
+}
+
+// The faster loss first.
+void OpenLoss(std::vector<Recompute>* sets) {
+  const size_t fused = sets->size();
+  sets->reserve(2 * fused);
+  for (size_t i = 0; i < fused; ++i) {
+    (*sets)[i].loss = LossKind::kNativeFused;
+    sets->push_back((*sets)[i]);
+    sets->back().loss = LossKind::kUnfused;
+  }
 }
 
 std::vector<float> OptimizerOffloadsOf(const Asked& q, bool dear) {
@@ -308,7 +328,8 @@ GivenOffload OffloadBeside(const NormalizedIntent& intent, const ModelShape& sha
 
 Recompute RecomputeOf(const Candidate& c, const GivenOffload& given) {
   const int32_t layers = given.layers > 0 ? 0 : c.offload_layers;
-  return {c.recompute, c.recompute_modules, layers, 0, static_cast<uint16_t>(c.offload_modules & ~given.modules)};
+  return {c.recompute, c.recompute_modules, layers, 0, static_cast<uint16_t>(c.offload_modules & ~given.modules),
+          c.loss};
 }
 
 ExecutionSpace ExecutionsOf(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
@@ -318,6 +339,7 @@ ExecutionSpace ExecutionsOf(const NormalizedIntent& intent, const ModelShape& sh
   space.exchanges = ExchangesOf(q);
   space.graphs = GraphsOf(q);
   space.recomputes = RecomputesOf(q);
+  if (LossIsOpen(q)) OpenLoss(&space.recomputes);
   space.optimizer_offloads = OptimizerOffloadsOf(q, dear);
   if (space.optimizer_offloads.size() > 1) {
     space.on_gpu = StateWith(false, intent, shape, config, base);

@@ -113,6 +113,13 @@ void GiveRecompute(const Candidate& c, Giver* to) {
   }
 }
 
+// Transformer Engine's kernel is nobody's choice here: it is taken wherever it runs.
+void GiveLoss(const Candidate& c, Giver* to) {
+  const bool native = c.loss == LossKind::kNativeFused;
+  if (!native && c.loss != LossKind::kUnfused) return;
+  if (to->open(K::cross_entropy_loss_fusion)) to->Give(K::cross_entropy_loss_fusion, Value(native));
+}
+
 void GiveOffload(const Candidate& c, Giver* to) {
   if (to->open(K::optimizer_cpu_offload)) to->Give(K::optimizer_cpu_offload, Value(c.optimizer_offload > 0));
   if (c.optimizer_offload <= 0) return;
@@ -165,6 +172,7 @@ GivenKnobs ExecutionKnobs(const Candidate& candidate, const Config& config, cons
   if (intent.model.is_moe() && candidate.ep > 1) GiveExchange(candidate, &giver);
   GiveGraphs(candidate, &giver);
   GiveRecompute(candidate, &giver);
+  GiveLoss(candidate, &giver);
   GiveOffload(candidate, &giver);
   return giver.Take();
 }
@@ -178,6 +186,7 @@ GivenKnobs DispatcherKnobs(const Candidate& candidate, const Config& config, con
 GivenKnobs RoomKnobs(const Candidate& candidate, const Config& config, const NormalizedIntent& intent) {
   Giver giver(config, intent);
   GiveRecompute(candidate, &giver);
+  GiveLoss(candidate, &giver);
   GiveOffload(candidate, &giver);
   return giver.Take();
 }

@@ -194,7 +194,8 @@ Candidate LeastChanged(const ResolvedPlan& plan, const ExecutionSearch& search, 
   const Candidate& best = found.candidate;
   const Candidate& base = search.base;
   if (best.recompute == base.recompute && best.recompute_modules == base.recompute_modules &&
-      best.offload_layers == base.offload_layers && best.offload_modules == base.offload_modules) {
+      best.offload_layers == base.offload_layers && best.offload_modules == base.offload_modules &&
+      best.loss == base.loss) {
     return best;
   }
   SearchQuestion same = search.question;

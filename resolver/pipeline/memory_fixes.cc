@@ -158,16 +158,19 @@ void AddParameterGather(const Config& c, std::vector<Patch>* out) {
   out->push_back({Set(K::fp8_param_gather, Value(true)), Set(K::reuse_grad_buf_for_mxfp8_param_ag, Value(true))});
 }
 
+// Fused by its native kernel, the loss holds a copy of the softmax more (derive/memory, LossBytes).
+bool FusesLossNatively(const Config& c) {
+  return c.Get(K::cross_entropy_loss_fusion).truthy() && c.Get(K::cross_entropy_fusion_impl).text() == "native";
+}
+Assignment UnfusedLoss() { return Set(K::cross_entropy_loss_fusion, Value(false)); }
+
 void AddExecution(const Config& c, std::vector<Patch>* out) {
   const bool full = c.Get(K::recompute_granularity).text() == "full";
   const bool overlap = c.Get(K::overlap_moe_expert_parallel_comm).truthy();
   if (FormsSparseScores(c) && c.origin(K::dsa_kernel_backend) != Origin::kCaller) {
     out->push_back({Set(K::dsa_kernel_backend, Value("cudnn"))});
   }
-  // Fused by its native kernel, the loss holds a copy of the softmax more (derive/memory, LossBytes).
-  if (c.Get(K::cross_entropy_loss_fusion).truthy() && c.Get(K::cross_entropy_fusion_impl).text() == "native") {
-    out->push_back({Set(K::cross_entropy_loss_fusion, Value(false))});
-  }
+  if (FusesLossNatively(c)) out->push_back({UnfusedLoss()});
   if (!full) AddSelective(c, out);
   if (!c.Get(K::use_distributed_optimizer).truthy()) out->push_back({Set(K::use_distributed_optimizer, Value(true))});
   // Of what is computed again as a whole nothing can wait on the host.
@@ -251,7 +254,8 @@ MemoryFixes MemoryFixesOf(const Config& config) {
 std::vector<Patch> CombinedFixesOf(const Config& config) {
   if (config.origin(K::recompute_granularity) == Origin::kCaller) return {};
   const std::vector<Modules> offloads = OffloadSetsOf(config);
-  if (offloads.empty()) return {};
+  const bool loss = FusesLossNatively(config);
+  if (offloads.empty() && !loss) return {};
   std::vector<Patch> recomputes;
   AddSelective(config, &recomputes);
   constexpr size_t kCheapest = 6;
@@ -259,6 +263,9 @@ std::vector<Patch> CombinedFixesOf(const Config& config) {
   std::vector<Patch> fixes;
   for (const Patch& recompute : recomputes) {
     for (const Modules& modules : offloads) fixes.push_back(Offload(modules, recompute));
+    if (!loss) continue;
+    fixes.push_back(recompute);
+    fixes.back().push_back(UnfusedLoss());
   }
   return fixes;
 }

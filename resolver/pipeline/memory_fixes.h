@@ -25,7 +25,8 @@ MemoryFixes MemoryFixesOf(const Config& config);
 // where something would stop on it.
 Patch ExpandableSegments(const Config& config, const Environment& env);
 
-// Cheap modules computed again and others on the host, for where each way alone is dear: they are many.
+// Cheap modules computed again, and beside them others on the host or the loss unfused, for where each way alone is
+// dear: they are many.
 std::vector<Patch> CombinedFixesOf(const Config& config);
 
 }  // namespace flightplan

@@ -35,6 +35,7 @@ std::vector<Family> FamiliesOf(const ExecutionSpace& execution) {
       family.most.modules = static_cast<uint16_t>(family.most.modules | recompute.modules);
       family.most.offload_layers = std::max(family.most.offload_layers, recompute.offload_layers);
       family.most.offload_tensors = static_cast<uint16_t>(family.most.offload_tensors | recompute.offload_tensors);
+      if (!family.most.loss.has_value() || recompute.loss == LossKind::kUnfused) family.most.loss = recompute.loss;
     }
     for (Family& family : of_offload) {
       if (!family.sets.empty()) families.push_back(std::move(family));
@@ -47,7 +48,8 @@ bool AddsToAny(const std::vector<Recompute>& sets, const Recompute& recompute) {
   return std::any_of(sets.begin(), sets.end(), [&](const Recompute& set) {
     return set.mode == recompute.mode && set.offload_layers == recompute.offload_layers &&
            (set.modules & recompute.modules) == set.modules &&
-           (set.offload_tensors & recompute.offload_tensors) == set.offload_tensors;
+           (set.offload_tensors & recompute.offload_tensors) == set.offload_tensors &&
+           (set.loss == recompute.loss || recompute.loss == LossKind::kUnfused);
   });
 }
 
@@ -89,7 +91,7 @@ void Use(const SearchQuestion& question, const Combination& combination, const G
   c->num_sms = crosses_domain ? combination.exchange->network_sms : combination.exchange->num_sms;
   c->graphs = combination.graphs->impl;
   c->graph_modules = ModulesBeside(*combination.exchange, *combination.graphs);
-  Use(*combination.exchange, {}, given, c);
+  Use(*combination.exchange, {.loss = question.execution.recomputes.front().loss}, given, c);
   UseOffload(question.execution, kNoOffload, c);
 }
 
@@ -113,6 +115,7 @@ void Use(const Exchange& exchange, const Recompute& recompute, const GivenOffloa
   c->recompute_modules = recompute.modules;
   c->offload_layers = recompute.offload_layers > 0 ? recompute.offload_layers : given.layers;
   c->offload_modules = static_cast<uint16_t>(given.modules | recompute.offload_tensors);
+  if (recompute.loss.has_value()) c->loss = *recompute.loss;
 }
 
 }  // namespace flightplan

@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "resolver/derive/context_exchange.h"
 #include "resolver/derive/module_names.h"
+#include "resolver/plan/environment.h"
 
 namespace flightplan {
 
@@ -244,6 +245,14 @@ void ReadExecution(const Json& row, Candidate* plan) {
   }
 }
 
+// Not stated: "te" (perf_recipes/_common.py:70).
+LossKind LossOf(const Json& extra) {
+  if (JsonText(extra, "cross_entropy_fusion_impl") == "native") return LossKind::kNativeFused;
+  Environment env;
+  env.te = Version::Parse(JsonText(extra, "te"));
+  return TeLossOf(env);
+}
+
 // Kernels and number formats.
 void ReadKernels(const Json& extra, Candidate* plan) {
   const bool natural = absl::StrContains(JsonText(extra, "note"), "natural");
@@ -283,6 +292,7 @@ std::string ReadSettings(const Catalog& catalog, const Json& row, const Json& ex
   ReadCommunication(row, extra, *backend, *run, &plan);
   ReadExecution(row, &plan);
   ReadKernels(extra, &plan);
+  plan.loss = LossOf(extra);
   SetContextExchange(run);
   SetStages(JsonText(extra, "pp_layout"), run);
   return JsonText(extra, "task") == "lora" ? SetAdapters(run) : "";

@@ -125,10 +125,8 @@ bool HostBound(D d) {
 }
 bool Mamba(D d) { return d.intent.model.hybrid_layer_pattern.has_value(); }
 bool DenseLayers(D d) { return !d.f.moe && !Mamba(d); }
-bool TightMemory(D d) {
-  const double graph_bytes = d.f.pp > 1 ? evidence::kGraphBytesPipeline : evidence::kGraphBytes;
-  return d.recompute_needed || !Fits(d.f, d.footprint_bytes + graph_bytes);
-}
+double GraphBytes(const Features& f) { return f.pp > 1 ? evidence::kGraphBytesPipeline : evidence::kGraphBytes; }
+bool TightMemory(D d) { return d.recompute_needed || !Fits(d.f, d.footprint_bytes + GraphBytes(d.f)); }
 // The recompute may free more than was needed, so that the plan itself need not be tight.
 std::string WhyNoRoom(D d) {
   return absl::StrCat(d.recompute_needed ? "room has to be made" : "memory is tight",
@@ -231,6 +229,17 @@ constexpr Row kGraphs[] = {
      .then = CapturedModules},
 };
 
+// Where the loss alone leaves none.
+void MakeRoomForGraphs(Deliberation& d) {
+  if (!d.open(K::cuda_graph_impl) || d.recompute_needed) return;
+  const Row* const row = FirstThatHolds(kGraphs, d);
+  if (row == nullptr || row->when != TightMemory) return;
+  const Recompute recompute = RecomputeSoFar(d);
+  const auto bytes = [&](const Features& f) { return Reserved(f, MemoryNeed(f, recompute)); };
+  UnfuseLossForRoom(d, [&](const Features& f) { return Fits(f, bytes(f) + GraphBytes(f)); });
+  d.footprint_bytes = bytes(d.f);
+}
+
 void RespectGraphs(Deliberation& d) {
   d.Respect(K::cuda_graph_impl, kRule, "set by the caller");
   if (d.is(K::cuda_graph_impl, "transformer_engine")) {
@@ -249,6 +258,7 @@ void DecideCudaGraphs(Deliberation& d) {
   if (d.pinned(K::cuda_graph_impl)) {
     RespectGraphs(d);
   } else {
+    MakeRoomForGraphs(d);
     Choose(d, K::cuda_graph_impl, kRule, kGraphs);
   }
   NoOldName(d);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "resolver/evidence/measurement.h"
@@ -105,6 +106,13 @@ bool WillOverlapDataParallel(const Deliberation& d);
 
 // Of the backend "deepep" or "hybridep", unless the caller says; nothing for another.
 void ChooseDispatcherSms(Deliberation& d, absl::string_view backend);
+
+// What is computed again by the configuration so far.
+Recompute RecomputeSoFar(const Deliberation& d);
+
+// Leaves the loss to single operators, which hold less than its native kernel, where `fits` with them and not with it.
+// The kernel's few passes over the logits gain less than graphs do, and than recompute costs.
+void UnfuseLossForRoom(Deliberation& d, absl::FunctionRef<bool(const Features&)> fits);
 
 // The topics, in the order in which they run (decide.cc).
 void DecideSizes(Deliberation& d);

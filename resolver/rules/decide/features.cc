@@ -47,6 +47,17 @@ Config WithPrecision(const Config& config, Precision precision) {
   return with;
 }
 
+// The loss as the fusions will choose it; `given`: as the configuration has it.
+LossKind LossToBe(const Config& config, const Environment& env, LossKind given) {
+  const Origin fusion = config.origin(K::cross_entropy_loss_fusion), impl = config.origin(K::cross_entropy_fusion_impl);
+  if (fusion == Origin::kAbsent || fusion == Origin::kCaller) return given;
+  if (config.Get(K::deterministic_mode).truthy()) return LossKind::kUnfused;
+  const absl::string_view kind = config.Get(K::cross_entropy_fusion_impl).text();
+  if (kind == "linear") return LossKind::kLinearFused;
+  const bool te = impl == Origin::kDefault ? TakesTeLoss(env) : kind == "te";
+  return te ? TeLossOf(env) : LossKind::kNativeFused;
+}
+
 // The candidate that the sizes and the request's precision make, before any of the later decisions.
 void ExtractCandidate(const NormalizedIntent& intent, const std::optional<ModelShape>& shape, const Config& config,
                       Features* f) {
@@ -74,10 +85,7 @@ void ExtractCandidate(const NormalizedIntent& intent, const std::optional<ModelS
   if (config.origin(K::moe_token_dispatcher_type) != Origin::kCaller) c.dispatcher = Dispatcher::kAllToAll;
   const bool uneven = f->moe && !f->benchmark && f->ep >= kUnevenExpertRanks;
   c.imbalance = static_cast<float>(c.BusiestRows(uneven ? kTrainingImbalance : 1));
-  c.loss = LossKind::kTeFused;  // what the fusions choose, unless somebody objects
-  if (config.origin(K::cross_entropy_fusion_impl) == Origin::kCaller &&
-      config.Get(K::cross_entropy_fusion_impl).text() != "te")
-    c.loss = LossKind::kNativeFused;
+  c.loss = LossToBe(config, intent.env, c.loss);
   c.grad_accumulation_fusion = true;
 }
 
@@ -283,6 +291,8 @@ absl::string_view ObstacleToOverlap(const NormalizedIntent& intent, const Config
   if (intent.env.torch.has_value() && !AtLeast(intent.env.torch, "2.6.0")) return "needs torch 2.6";
   return "";
 }
+
+bool TakesTeLoss(const Environment& env) { return StackOf(env).container && !(env.te_stated && !env.te.has_value()); }
 
 bool SegmentsMayExpand(const Config& config, const Environment& env) {
   const Value& graphs = config.Get(Knob::cuda_graph_impl);

@@ -1,4 +1,5 @@
 // Fused kernels, where the libraries carry them.
+#include "absl/strings/str_cat.h"
 #include "resolver/plan/stack.h"
 #include "resolver/rules/decide/deliberation.h"
 #include "resolver/rules/decide/evidence.h"
@@ -86,26 +87,49 @@ constexpr Row kRope[] = {
      .cites = {"Megatron-LM@d98e8a64dd megatron/core/transformer/transformer_config.py"}},
 };
 
-// Megatron-LM's command line refuses the TE kernel. Bridge's recipes have it, and what fits in them fits by it, though
-// from Megatron-Core 0.18 on it is said to be unstable.
-void WriteGradientInPlace(Deliberation& d) {
+bool WillTakeTeLoss(D d) {
+  const K impl = K::cross_entropy_fusion_impl;
+  return d.open(impl) ? TakesTeLoss(d.intent.env) : d.is(impl, "te");
+}
+
+void TakeTeLoss(Deliberation& d) {
   const Environment& env = d.intent.env;
-  if (!StackOf(env).container || (env.te_stated && !env.te.has_value()) || !d.on(K::cross_entropy_loss_fusion)) return;
+  const bool in_place = TeLossOf(env) == LossKind::kTeFused;
+  constexpr char kInPlace[] = "writes the gradient in place", kOnePass[] = "its kernel goes over the logits once";
+  constexpr char kWarned[] =
+      ", as Bridge's recipes have it; upstream warns of it (ce-fusion.te-unstable), and native takes more memory";
   d.Follow(K::cross_entropy_fusion_impl, "te", K::cross_entropy_loss_fusion, kRule,
-           env.core_release < 18 ? "writes the gradient in place"
-                                 : "writes the gradient in place, as Bridge's recipes have it; upstream warns of it "
-                                   "(ce-fusion.te-unstable), and native takes more memory");
+           absl::StrCat(in_place ? kInPlace : kOnePass, env.core_release < 18 ? "" : kWarned));
 }
 
 constexpr Row kCrossEntropy[] = {
-    {.when = [](D d) { return d.on(K::deterministic_mode); },
-     .value = false,
+    {.when = [](D d) { return d.on(K::deterministic_mode); }, .value = false, .why = "deterministic mode excludes it"},
+    {.when = [](D d) { return WillTakeTeLoss(d) && TeLossOf(d.intent.env) == LossKind::kTeFused; },
+     .value = true,
      .why = "keeps one copy of the logits instead of three",
-     .then = WriteGradientInPlace},
-    {.value = true, .why = "keeps one copy of the logits instead of three", .then = WriteGradientInPlace},
+     .then = TakeTeLoss},
+    {.when = WillTakeTeLoss,
+     .value = true,
+     .why = "one kernel where each operator goes over all logits",
+     .then = TakeTeLoss},
+    {.value = true,
+     .why = "compiled passes over the logits where each operator is one; it holds 4 bytes a logit more while it runs"},
 };
 
 }  // namespace
+
+void UnfuseLossForRoom(Deliberation& d, absl::FunctionRef<bool(const Features&)> fits) {
+  if (d.f.candidate.loss != LossKind::kNativeFused || !d.open(K::cross_entropy_loss_fusion) || fits(d.f)) return;
+  Features unfused = d.f;
+  unfused.candidate.loss = LossKind::kUnfused;
+  if (!fits(unfused)) return;
+  d.f.candidate.loss = LossKind::kUnfused;
+  d.Choose(K::cross_entropy_loss_fusion, false,
+           {.rule_id = kRule,
+            .reason = "its native kernel holds 4 bytes a logit more, for which there is no room",
+            .basis = Basis::kEstimate,
+            .alternatives = {{Value(true), "fewer passes over the logits, and dearer ways to make room"}}});
+}
 
 void DecideSparseAttention(Deliberation& d) { Choose(d, K::dsa_kernel_backend, kRule, kSparseAttention); }
 

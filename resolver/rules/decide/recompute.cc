@@ -104,14 +104,6 @@ void OffloadTensors(Deliberation& d, unsigned tensors) {
            "copies to the host run at full rate only from the GPU's own NUMA node");
 }
 
-// What the caller asked for.
-Recompute GivenRecompute(const Deliberation& d) {
-  if (d.f.shape.kind_count == 0) return {};
-  const Candidate given = CandidateOf(d.config(), d.intent.env, d.f.shape, d.f.stages);
-  if (given.recompute == RecomputeMode::kSelective) return {.modules = given.recompute_modules};
-  return {.full = given.recompute != RecomputeMode::kNone};
-}
-
 // What is computed again, and what one GPU holds by it.
 struct Relief {
   bool full = false;
@@ -219,13 +211,21 @@ void ChooseModules(Deliberation& d, const Relief& relief, std::string reason) {
 
 }  // namespace
 
+Recompute RecomputeSoFar(const Deliberation& d) {
+  if (d.f.shape.kind_count == 0) return {};
+  const Candidate candidate = CandidateOf(d.config(), d.intent.env, d.f.shape, d.f.stages);
+  if (candidate.recompute == RecomputeMode::kSelective) return {.modules = candidate.recompute_modules};
+  return {.full = candidate.recompute != RecomputeMode::kNone};
+}
+
 void DecideRecompute(Deliberation& d) {
+  UnfuseLossForRoom(d, [&](const Features& f) { return Fits(f, BytesWith(f, RecomputeSoFar(d))); });
   const double without = BytesWith(d.f, {});
   d.footprint_bytes = without;
   d.recompute_needed = d.f.seq > 0 && !Fits(d.f, without);
   if (!d.open(K::recompute_granularity)) {
     if (d.config().Get(K::recompute_granularity).text() == "full") CompleteFull(d);
-    d.footprint_bytes = BytesWith(d.f, GivenRecompute(d));
+    d.footprint_bytes = BytesWith(d.f, RecomputeSoFar(d));
     return;
   }
   if (!d.recompute_needed) {
