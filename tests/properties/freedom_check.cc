@@ -172,14 +172,17 @@ class Checker {
   }
 
   void CheckReleased(const v1::ResolveConfigRequest& request) {
-    for (const bool overlap : {false, true}) {
-      v1::ResolveConfigRequest pinned = request;
-      v1::KnobSetting* const pin = pinned.add_pinned_knobs();
-      pin->set_name("overlap_moe_expert_parallel_comm");
-      pin->mutable_value()->set_bool_value(overlap);
-      const std::optional<v1::ResolveConfigResponse> answer = Answer(pinned);
-      if (answer.has_value() && Runs(*answer)) {
-        Compare("released", *answer, request, absl::StrCat("EP overlap no longer pinned ", overlap ? "on" : "off"));
+    for (const auto& [knob, what] : {std::pair("overlap_moe_expert_parallel_comm", "EP overlap"),
+                                     std::pair("cross_entropy_loss_fusion", "loss fusion")}) {
+      for (const bool on : {false, true}) {
+        v1::ResolveConfigRequest pinned = request;
+        v1::KnobSetting* const pin = pinned.add_pinned_knobs();
+        pin->set_name(knob);
+        pin->mutable_value()->set_bool_value(on);
+        const std::optional<v1::ResolveConfigResponse> answer = Answer(pinned);
+        if (answer.has_value() && Runs(*answer)) {
+          Compare("released", *answer, request, absl::StrCat(what, " no longer pinned ", on ? "on" : "off"));
+        }
       }
     }
   }
