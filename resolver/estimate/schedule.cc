@@ -27,22 +27,36 @@ void Stretch(double by, StepParts* parts) {
   }
 }
 
+// Without the host.
+double ForwardUs(const LayerTime& s) { return s.fwd.gpu() + s.fwd.transfer + s.fwd_exchange; }
+double BackwardUs(const LayerTime& s) {
+  return s.bwd.gpu() + s.bwd.transfer + s.bwd_exchange + s.again.gpu() + s.again.transfer + s.again_exchange;
+}
+
 }  // namespace
 
 Pace Schedule::PaceOf(const RankContents& rank) const {
-  Pace sum;
-  const auto add = [&sum](const LayerTime& layer, double count) {
-    sum.pair += count * layer.pair;
-    sum.host_fwd += count * layer.host_fwd;
-    sum.host_bwd += count * layer.host_bwd;
+  double fwd = 0, bwd = 0, pair = 0, host_fwd = 0, host_bwd = 0;
+  const auto add = [&](const LayerTime& layer, double count) {
+    fwd += count * ForwardUs(layer);
+    bwd += count * BackwardUs(layer);
+    pair += count * layer.pair;
+    host_fwd += count * layer.host_fwd;
+    host_bwd += count * layer.host_bwd;
   };
   for (size_t i = 0; i < static_cast<size_t>(work_.kind_count); ++i) {
     if (const double count = LayersOf(rank, i); count > 0) add(layers_.kinds[i], count);
   }
   const double depths = rank.mtp_depths;
-  if (depths > 0) sum.pair += depths * layers_.join.all();
+  if (depths > 0) {
+    fwd += depths * layers_.join.fwd;
+    bwd += depths * (layers_.join.bwd + layers_.join.wgrad);
+    pair += depths * layers_.join.all();
+  }
   if (const double heads = HeadsOf(work_, rank); heads > 0) add(layers_.head, heads);
-  return sum;
+  const double host = host_fwd + host_bwd, alone_fwd = SoftMax(fwd, host_fwd);
+  const double alone = alone_fwd + SoftMax(bwd, host_bwd);
+  return {GapUs(host) + (plan_.ep_overlap ? SoftMax(pair, host) : alone), alone > 0 ? alone_fwd / alone : 0};
 }
 
 LayerTime Schedule::TimeOf(const RankContents& rank) const {
@@ -62,7 +76,7 @@ const RankContents& Schedule::FindSlowest() {
   double sum_us = 0;
   const RankContents* slowest = nullptr;
   for (const RankContents& rank : plan_.stages->contents) {
-    const double us = PaceOf(rank).us();
+    const double us = PaceOf(rank).us;
     sum_us += us * rank.ranks_alike;
     if (slowest == nullptr || !(us <= slowest_us_)) slowest_us_ = us, slowest = &rank;
   }
@@ -70,14 +84,16 @@ const RankContents& Schedule::FindSlowest() {
   return *slowest;
 }
 
+// The host waits in the dispatch for the number of rows that arrive, unless surplus tokens are dropped.
+double Schedule::GapUs(double host_us) const { return WholeIteration() || plan_.drop_pad ? 0 : k_.host_gap * host_us; }
+
 RankPace Schedule::MicrobatchPace(const LayerTime& s) const {
   RankPace pace;
-  pace.fwd_gpu = s.fwd.gpu() + s.fwd.transfer + s.fwd_exchange;
-  pace.bwd_gpu = s.bwd.gpu() + s.bwd.transfer + s.bwd_exchange + s.again.gpu() + s.again.transfer + s.again_exchange;
+  pace.fwd_gpu = ForwardUs(s);
+  pace.bwd_gpu = BackwardUs(s);
   pace.alone_fwd = SoftMax(pace.fwd_gpu, s.host_fwd);
   pace.alone_bwd = SoftMax(pace.bwd_gpu, s.host_bwd);
-  // The host waits in the dispatch for the number of rows that arrive, unless surplus tokens are dropped.
-  pace.gap = WholeIteration() || plan_.drop_pad ? 0 : k_.host_gap * (s.host_fwd + s.host_bwd);
+  pace.gap = GapUs(s.host_fwd + s.host_bwd);
   pace.alone = pace.alone_fwd + pace.alone_bwd + pace.gap;
   pace.paired = plan_.ep_overlap ? SoftMax(s.pair, s.host_fwd + s.host_bwd) + pace.gap : pace.alone;
   return pace;
@@ -94,12 +110,11 @@ double Schedule::SteadyWait() const {
   if (plan_.stages->steady == nullptr) own = SteadyPassesOf(*plan_.stages);
   const SteadyPasses& steady = plan_.stages->steady != nullptr ? *plan_.stages->steady : own;
   if (steady.slots.empty()) return 0;
-  const double forward = pace_.alone_fwd / (pace_.alone_fwd + pace_.alone_bwd);
   absl::InlinedVector<double, 16> forward_us, backward_us;
   for (const RankContents& chunk : steady.chunks) {
-    const double us = PaceOf(chunk).us();
-    forward_us.push_back(forward * us);
-    backward_us.push_back((1 - forward) * us);
+    const Pace pace = PaceOf(chunk);
+    forward_us.push_back(pace.forward * pace.us);
+    backward_us.push_back((1 - pace.forward) * pace.us);
   }
   double slots = 0;
   size_t i = 0;

@@ -23,10 +23,10 @@ inline double MicrobatchesOf(const Candidate& plan) {
   return dp > 0 ? static_cast<double>(plan.global_batch_size) / (dp * static_cast<double>(plan.micro_batch_size)) : 0;
 }
 
-// One microbatch on a rank, as far as it tells which rank is the slowest.
+// One microbatch on a rank in the steady state, as far as it tells which rank is the slowest.
 struct Pace {
-  double pair = 0, host_fwd = 0, host_bwd = 0;
-  double us() const { return SoftMax(pair, host_fwd + host_bwd); }
+  double us = 0;
+  double forward = 0;  // share of it
 };
 
 // Of the compute beside it, what a transfer can use (chosen).
@@ -71,6 +71,7 @@ class Schedule {
   const RankContents& FindSlowest();
   void TimeMicrobatch();
   void AddWait();
+  double GapUs(double host_us) const;
   double SteadyUs() const { return (microbatches_ - unpaired_) * pace_.paired + unpaired_ * pace_.alone; }
   double SteadyWait() const;
   double OnceWait(const RankContents& slowest, const OnceAStep& own) const;

@@ -165,7 +165,7 @@ void DetailStages(const StageLayout& stages, const ModelWork& work, const Schedu
   for (int rank = 0; rank < stages.pp; ++rank) {
     const RankContents contents = ContentsOf(stages, rank);
     out->ranks.push_back(DetailRank(contents, schedule));
-    if (const double us = schedule.PaceOf(contents).us(); us > slowest_us) slowest_us = us, out->slowest = rank;
+    if (const double us = schedule.PaceOf(contents).us; us > slowest_us) slowest_us = us, out->slowest = rank;
   }
 }
 
