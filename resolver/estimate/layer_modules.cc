@@ -350,7 +350,7 @@ Module ModuleTimer::Head() const {
   const size_t precision = plan_.low_precision_head ? batch_.precision : 0;
   const Products products = ProductsOf(tokens_, h_, v, precision, tokens_);
   head.fwd.matmul = products.fwd;
-  head.bwd.matmul = products.bwd;
+  head.bwd.matmul = products.bwd + (plan_.loss == LossKind::kLinearFused ? products.fwd : 0);
   if (!Frozen()) head.wgrad.matmul = products.wgrad;
   const LossPasses loss = PassesOf(plan_.loss);
   head.fwd.memory = tokens_ * v * loss.fwd * rates_.memory_us;

@@ -221,8 +221,8 @@ void AddWithinOverlap(const Asked& q, unsigned never, std::vector<Recompute>* se
   }
 }
 
-// The native kernel or single operators: which of them the decisions weigh against recompute. Transformer Engine's
-// takes less memory and time than both.
+// Megatron's own kernel or single operators: which of them is weighed. Transformer Engine's takes less memory and time
+// than both, and LoongForge's, which forms the logits in chunks, is the caller's to ask for.
 bool LossIsOpen(const Asked& q) {
   const std::optional<Value> kernel = PinOf(q.intent, K::cross_entropy_fusion_impl);
   return q.Has(K::cross_entropy_loss_fusion) && !q.Pinned(K::cross_entropy_loss_fusion) &&
@@ -263,15 +263,12 @@ std::vector<Recompute> RecomputesOf(const Asked& q) {
   return sets;
 }
 
-// The faster loss first.
+// Every set with the faster loss, then every set with the other.
 void OpenLoss(std::vector<Recompute>* sets) {
-  const size_t fused = sets->size();
-  sets->reserve(2 * fused);
-  for (size_t i = 0; i < fused; ++i) {
-    (*sets)[i].loss = LossKind::kNativeFused;
-    sets->push_back((*sets)[i]);
-    sets->back().loss = LossKind::kUnfused;
-  }
+  std::vector<Recompute> unfused = *sets;
+  for (Recompute& set : *sets) set.loss = LossKind::kNativeFused;
+  for (Recompute& set : unfused) set.loss = LossKind::kUnfused;
+  sets->insert(sets->end(), unfused.begin(), unfused.end());
 }
 
 std::vector<float> OptimizerOffloadsOf(const Asked& q, bool dear) {
@@ -330,6 +327,11 @@ Recompute RecomputeOf(const Candidate& c, const GivenOffload& given) {
   const int32_t layers = given.layers > 0 ? 0 : c.offload_layers;
   return {c.recompute, c.recompute_modules, layers, 0, static_cast<uint16_t>(c.offload_modules & ~given.modules),
           c.loss};
+}
+
+LossKind LeastLoss(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
+                   const Candidate& base) {
+  return LossIsOpen(AskedOf(intent, shape, config, base)) ? LossKind::kUnfused : base.loss;
 }
 
 ExecutionSpace ExecutionsOf(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,

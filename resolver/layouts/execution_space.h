@@ -25,6 +25,10 @@ GivenOffload OffloadBeside(const NormalizedIntent& intent, const ModelShape& sha
 // What the candidate computes again and hands to the host instead, but for what is given beside the space.
 Recompute RecomputeOf(const Candidate& c, const GivenOffload& given);
 
+// Of the ways to compute the loss that are open, the one that holds least; else the candidate's own.
+LossKind LeastLoss(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
+                   const Candidate& base);
+
 // The candidate's own graphs, with what of them goes where EP overlap comes and what comes where it goes.
 Graphs OwnGraphs(const NormalizedIntent& intent, const ModelShape& shape, const Config& config, const Candidate& base);
 

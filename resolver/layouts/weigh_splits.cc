@@ -62,6 +62,7 @@ std::vector<StageLayout> WorthExecuting(const NormalizedIntent& intent, const Re
   std::vector<StageLayout> splits = OtherSplits(plan);
   if (splits.empty()) return splits;
   if (!Launchable(plan)) {  // another dispatcher may fit where the least memory is needed
+    c.loss = LeastLoss(plan.intent, model.shape(), plan.decided.config, c);
     return Least(std::move(splits), MostMemory(plan), [&](const StageLayout& split, double) {
       c.stages = &split;
       return model.Memory(c).fullest.total.value;

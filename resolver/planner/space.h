@@ -87,7 +87,7 @@ struct Recompute {
   int32_t max_pp = 0;  // PP may not be larger; 0: no limit
   // OffloadModule bits: inputs of what LoongForge computes again within its overlap schedule, which wait on the host.
   uint16_t offload_tensors = 0;
-  // Where the loss is open: its native kernel is the faster way, its single operators hold less.
+  // Where the loss is open: Megatron's own kernel is the faster way, its single operators hold less.
   std::optional<LossKind> loss;
 };
 

@@ -124,11 +124,12 @@ void UnfuseLossForRoom(Deliberation& d, absl::FunctionRef<bool(const Features&)>
   unfused.candidate.loss = LossKind::kUnfused;
   if (!fits(unfused)) return;
   d.f.candidate.loss = LossKind::kUnfused;
-  d.Choose(K::cross_entropy_loss_fusion, false,
-           {.rule_id = kRule,
-            .reason = "its native kernel holds 4 bytes a logit more, for which there is no room",
-            .basis = Basis::kEstimate,
-            .alternatives = {{Value(true), "fewer passes over the logits, and dearer ways to make room"}}});
+  d.Choose(
+      K::cross_entropy_loss_fusion, false,
+      {.rule_id = kRule,
+       .reason = "its native kernel holds 4 bytes a logit more, for which there is no room",
+       .basis = Basis::kEstimate,
+       .alternatives = {{Value(true), "saves passes over the logits, and what else would make its room costs more"}}});
 }
 
 void DecideSparseAttention(Deliberation& d) { Choose(d, K::dsa_kernel_backend, kRule, kSparseAttention); }
