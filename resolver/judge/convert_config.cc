@@ -59,9 +59,10 @@ class Conversion {
       // Of a recipe's own value, which a word of the launch may overrule, what is left.
       const bool said = from_.config.origin(source) == Origin::kCaller;
       const Value& value = (said ? from_.config : runs_here).Get(source);
-      Move move{source, CanonicalKnob(source), value, ""};
-      if (std::optional<RenamedKnob> renamed = RenameFor(move.target, value, from_.config, to_.env);
-          renamed.has_value()) {
+      const bool takes_back = said && value.is_none() && from_.env.target == to_.env.target && Has(to_, source);
+      Move move{source, takes_back ? source : CanonicalKnob(source), value, ""};
+      const auto renamed = RenameFor(move.target, value, from_.config, to_.env);
+      if (renamed.has_value() && !takes_back) {  // a recipe's value of an old name goes by that name alone
         move = {source, renamed->knob, renamed->value, std::string(renamed->why)};
         if (!renamed->lost.is_none()) Add(&out_.dropped, source, renamed->lost, "", move.why);
         if (renamed->value.is_none()) continue;
@@ -130,8 +131,8 @@ class Conversion {
       }
       to_.config.Set(knob, move.value, Origin::kCaller);
       pinned_.push_back({knob, knob, move.value,
-                         absl::StrCat("unset means ", Text(value), " in ", TargetName(from_.env), " and ",
-                                      Text(runs_there.Get(knob)), " in ", TargetName(to_.env))});
+                         absl::StrCat("unset means ", value.ToText(), " in ", TargetName(from_.env), " and ",
+                                      runs_there.Get(knob).ToText(), " in ", TargetName(to_.env))});
     }
   }
 
@@ -163,12 +164,12 @@ class Conversion {
   // Of rotary embeddings any number does, and a command line asks for one.
   void SayPositions() {
     if (!StackOf(to_.env).command_line || StackOf(from_.env).command_line) return;
+    constexpr Knob kPositions = Knob::max_position_embeddings;
     const Value& length = to_.config.Get(Knob::seq_length);
-    const bool needed = to_.config.Given(Knob::num_layers) && !to_.config.Given(Knob::max_position_embeddings);
-    if (!needed || !length.is_int()) return;
-    to_.config.Set(Knob::max_position_embeddings, length, Origin::kCaller);
-    pinned_.push_back({Knob::max_position_embeddings, Knob::max_position_embeddings, length,
-                       absl::StrCat(TargetName(to_.env), " asks for it: the sequence's length")});
+    if (!to_.config.Given(Knob::num_layers) || to_.config.Given(kPositions) || !length.is_int()) return;
+    to_.config.Set(kPositions, length, Origin::kCaller);
+    pinned_.push_back(
+        {kPositions, kPositions, length, absl::StrCat(TargetName(to_.env), " asks for it: the sequence's length")});
   }
 
   // Writes the launch.
@@ -210,8 +211,8 @@ class Conversion {
         continue;
       }
       std::string spelling = WordThere(move.target);
-      const bool same = spelling == SpellingOf(move.source, from_.env) && move.why.empty();
-      if (!same) Add(&out_.converted, move.source, value, std::move(spelling), move.why);
+      if (spelling == SpellingOf(move.source, from_.env) && move.why.empty()) continue;
+      Add(&out_.converted, move.source, value, std::move(spelling), move.why);
     }
     for (const Move& move : pinned_) {
       if (lost(move) && runs_anyway(move)) continue;
@@ -340,7 +341,6 @@ class Conversion {
   static const Config& DefaultsOf(const Environment& env) {
     return DefaultsFor(env.target, env.core_release, env.bridge_release, env.mla);
   }
-  static std::string Text(const Value& value) { return value.is_none() ? "none" : value.ToText(); }
   void Add(std::vector<ConvertedKnob>* list, Knob knob, const Value& value, std::string spelling, std::string reason) {
     list->push_back({std::string(Name(knob)), value, SpellingOf(knob, from_.env), std::move(spelling),
                      reason.empty() ? "spelled otherwise" : std::move(reason)});

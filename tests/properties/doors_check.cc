@@ -80,6 +80,8 @@ class Doors {
     v1::ValidateConfigRequest written;
     *written.mutable_target() = question.target();
     *written.mutable_hardware() = question.hardware();
+    // No launch says which Transformer Engine it runs on, whose kernels are forecast.
+    if (!question.software().te_version().empty()) *written.mutable_software() = question.software();
     written.mutable_file()->set_name("launch.sh");
     written.mutable_file()->set_text(plan.launches(0).text());
     written.set_view(v1::ANSWER_VIEW_BASIC);
