@@ -160,6 +160,12 @@ Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, co
     const bool open = (origin == Origin::kDecided || origin == Origin::kDefault) && !LeavesOff(StackOf(plan.env), knob);
     if ((redecided || left >= StepModel::Room::kMarginal) && open && !value.truthy()) add(knob, value);
   }
+  // What the loss holds is the plan's, too: decided anew it is fused where the changes make the room.
+  const Knob loss = K::cross_entropy_loss_fusion;
+  const bool fused = plan.config.Get(loss).truthy();
+  if (plan.config.origin(loss) == Origin::kDecided && (!fused || redecided || left >= StepModel::Room::kMarginal)) {
+    add(loss, Value(fused));
+  }
   for (const Knob knob : kExecution) {
     const bool decided = plan.config.origin(knob) == Origin::kDecided && !plan.config.Get(knob).is_none();
     const Decision* const decision = FindDecision(plan.decisions, knob);

@@ -147,6 +147,31 @@ absl::StatusOr<ResolvedPlan> Executed(const NormalizedIntent& intent, const Evid
   return plan;  // the one return: the plan is made where the caller has it
 }
 
+// A room that was paid for dearly, or that the search made by the loss: what goes with the loss was decided for another
+// one, so that each is asked for as a caller's word.
+bool LossMovesMore(const ResolvedPlan& plan) {
+  if (plan.step == nullptr) return false;
+  const Candidate own = CandidateOf(plan);
+  const Decision* const decision = FindDecision(plan.decided.decisions, K::cross_entropy_loss_fusion);
+  const bool found = decision != nullptr && decision->rule_id == kExecutionDecision;
+  return (found || PaysDearlyForRoom(own) || !Launchable(plan)) &&
+         LossIsOpen(plan.intent, plan.step->model.shape(), plan.decided.config, own);
+}
+
+absl::Status WeighLoss(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, ResolvedPlan* plan) {
+  if (!LossMovesMore(*plan)) return absl::OkStatus();
+  for (const bool fused : {false, true}) {
+    const GivenKnobs given = {{K::cross_entropy_loss_fusion, Value(fused)}};
+    NormalizedIntent asked = intent;
+    GiveKnobs(given, &asked);
+    FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Executed(asked, evidence));
+    if (tried.step == nullptr || !Launchable(tried)) continue;
+    if (Launchable(*plan) && RankedUs(tried) >= RankedUs(*plan) * (1 - kAsFast / 2)) continue;
+    TakeExecution(given, std::move(tried), plan);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<ResolvedPlan> ExecuteLayout(const NormalizedIntent& intent, const EvidenceSnapshot& evidence) {
@@ -154,6 +179,7 @@ absl::StatusOr<ResolvedPlan> ExecuteLayout(const NormalizedIntent& intent, const
   if (!plan.ok()) return plan;
   const auto executed = [&](const NormalizedIntent& asked) { return Executed(asked, evidence); };
   FLIGHTPLAN_RETURN_IF_ERROR(WeighWithinOverlap(intent, executed, &*plan));
+  FLIGHTPLAN_RETURN_IF_ERROR(WeighLoss(intent, evidence, &*plan));
   return plan;
 }
 

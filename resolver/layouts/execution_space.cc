@@ -329,9 +329,13 @@ Recompute RecomputeOf(const Candidate& c, const GivenOffload& given) {
           c.loss};
 }
 
+bool LossIsOpen(const NormalizedIntent& intent, const ModelShape& shape, const Config& config, const Candidate& base) {
+  return LossIsOpen(AskedOf(intent, shape, config, base));
+}
+
 LossKind LeastLoss(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
                    const Candidate& base) {
-  return LossIsOpen(AskedOf(intent, shape, config, base)) ? LossKind::kUnfused : base.loss;
+  return LossIsOpen(intent, shape, config, base) ? LossKind::kUnfused : base.loss;
 }
 
 ExecutionSpace ExecutionsOf(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,

@@ -25,6 +25,9 @@ GivenOffload OffloadBeside(const NormalizedIntent& intent, const ModelShape& sha
 // What the candidate computes again and hands to the host instead, but for what is given beside the space.
 Recompute RecomputeOf(const Candidate& c, const GivenOffload& given);
 
+// Whether Megatron's own fusion of the loss is weighed against none.
+bool LossIsOpen(const NormalizedIntent& intent, const ModelShape& shape, const Config& config, const Candidate& base);
+
 // Of the ways to compute the loss that are open, the one that holds least; else the candidate's own.
 LossKind LeastLoss(const NormalizedIntent& intent, const ModelShape& shape, const Config& config,
                    const Candidate& base);

@@ -50,8 +50,8 @@ Config WithPrecision(const Config& config, Precision precision) {
 // The loss as the fusions will choose it; `given`: as the configuration has it.
 LossKind LossToBe(const Config& config, const Environment& env, LossKind given) {
   const Origin fusion = config.origin(K::cross_entropy_loss_fusion), impl = config.origin(K::cross_entropy_fusion_impl);
-  if (fusion == Origin::kAbsent || fusion == Origin::kCaller) return given;
-  if (config.Get(K::deterministic_mode).truthy()) return LossKind::kUnfused;
+  if (fusion == Origin::kAbsent || (fusion == Origin::kCaller && given == LossKind::kUnfused)) return given;
+  if (fusion != Origin::kCaller && config.Get(K::deterministic_mode).truthy()) return LossKind::kUnfused;
   const absl::string_view kind = config.Get(K::cross_entropy_fusion_impl).text();
   if (kind == "linear") return LossKind::kLinearFused;
   const bool te = impl == Origin::kDefault ? TakesTeLoss(env) : kind == "te";

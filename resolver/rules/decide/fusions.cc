@@ -103,7 +103,10 @@ void TakeTeLoss(Deliberation& d) {
 }
 
 constexpr Row kCrossEntropy[] = {
-    {.when = [](D d) { return d.on(K::deterministic_mode); }, .value = false, .why = "deterministic mode excludes it"},
+    {.when = [](D d) { return d.on(K::deterministic_mode); },
+     .value = false,
+     .why = "Megatron-LM and Megatron-Bridge exclude it in deterministic mode",
+     .cites = {"Megatron-LM@d98e8a64dd megatron/training/determinism.py:146"}},
     {.when = [](D d) { return WillTakeTeLoss(d) && TeLossOf(d.intent.env) == LossKind::kTeFused; },
      .value = true,
      .why = "keeps one copy of the logits instead of three",
@@ -127,7 +130,8 @@ void UnfuseLossForRoom(Deliberation& d, absl::FunctionRef<bool(const Features&)>
   d.Choose(
       K::cross_entropy_loss_fusion, false,
       {.rule_id = kRule,
-       .reason = "its native kernel holds 4 bytes a logit more, for which there is no room",
+       .reason = absl::StrCat("its native kernel holds 4 bytes a logit more, which do not fit by the closed formulas, ",
+                              KeptFree(d.f)),
        .basis = Basis::kEstimate,
        .alternatives = {{Value(true), "saves passes over the logits, and what else would make its room costs more"}}});
 }
@@ -145,6 +149,7 @@ void DecideFusions(Deliberation& d) {
   Choose(d, K::attention_backend, kRule, kAttention);
   Choose(d, K::apply_rope_fusion, kRule, kRope);
   Choose(d, K::cross_entropy_loss_fusion, kRule, kCrossEntropy);
+  if (d.pinned(K::cross_entropy_loss_fusion) && d.on(K::cross_entropy_loss_fusion) && WillTakeTeLoss(d)) TakeTeLoss(d);
 }
 
 }  // namespace flightplan::decide
