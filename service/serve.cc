@@ -240,7 +240,10 @@ class LastWord {
       JsonLine said;
       said.Fields({{"ts", Timestamp()}, {"level", "error"}, {"msg", "stopped with work under way"}});
       const std::string line = said.Take() + "\n";
-      [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+      pollfd room = {STDERR_FILENO, POLLOUT, 0};  // whoever reads it may have stalled, and a write would wait for him
+      if (poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0) {
+        [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+      }
       std::_Exit(kStopped);
     }).detach();
   }

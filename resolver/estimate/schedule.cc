@@ -56,7 +56,12 @@ Pace Schedule::PaceOf(const RankContents& rank) const {
   if (const double heads = HeadsOf(work_, rank); heads > 0) add(layers_.head, heads);
   const double host = host_fwd + host_bwd, alone_fwd = SoftMax(fwd, host_fwd);
   const double alone = alone_fwd + SoftMax(bwd, host_bwd);
-  return {GapUs(host) + (plan_.ep_overlap ? SoftMax(pair, host) : alone), alone > 0 ? alone_fwd / alone : 0};
+  double us = alone;
+  if (plan_.ep_overlap && microbatches_ > 0) {
+    const double unpaired = WarmUp() / microbatches_;
+    us = (1 - unpaired) * SoftMax(pair, host) + unpaired * alone;
+  }
+  return {GapUs(host) + us, alone > 0 ? alone_fwd / alone : 0};
 }
 
 LayerTime Schedule::TimeOf(const RankContents& rank) const {
@@ -86,6 +91,11 @@ const RankContents& Schedule::FindSlowest() {
 
 // The host waits in the dispatch for the number of rows that arrive, unless surplus tokens are dropped.
 double Schedule::GapUs(double host_us) const { return WholeIteration() || plan_.drop_pad ? 0 : k_.host_gap * host_us; }
+
+double Schedule::WarmUp() const {
+  const double v = VirtualStages(), group = plan_.microbatch_group > 0 ? plan_.microbatch_group : plan_.pp;
+  return std::min(microbatches_, ((v - 1) * group + 1) / v);
+}
 
 RankPace Schedule::MicrobatchPace(const LayerTime& s) const {
   RankPace pace;
@@ -134,9 +144,7 @@ double Schedule::SteadyWait() const {
 // more of falls into the time in which the pipeline fills and drains, at the pace of those that the slowest waits for.
 void Schedule::TimeMicrobatch() {
   pace_ = MicrobatchPace(s_);
-  const double v = plan_.pp > 1 ? std::max(1, plan_.vpp) : 1;
-  const double group = plan_.microbatch_group > 0 ? plan_.microbatch_group : plan_.pp;
-  const double warm_up = std::min(microbatches_, ((v - 1) * group + 1) / v);
+  const double v = VirtualStages(), warm_up = WarmUp();
   if (plan_.ep_overlap) unpaired_ = warm_up;
   if (plan_.pp <= 1) return;
   const double others = slowest_us_ > 0 ? std::max(0.0, plan_.pp * mean_us_ / slowest_us_ - 1) : 0;

@@ -72,6 +72,8 @@ class Schedule {
   void TimeMicrobatch();
   void AddWait();
   double GapUs(double host_us) const;
+  double VirtualStages() const { return plan_.pp > 1 ? std::max(1, plan_.vpp) : 1; }
+  double WarmUp() const;  // in microbatches
   double SteadyUs() const { return (microbatches_ - unpaired_) * pace_.paired + unpaired_ * pace_.alone; }
   double SteadyWait() const;
   double OnceWait(const RankContents& slowest, const OnceAStep& own) const;

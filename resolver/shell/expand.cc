@@ -161,7 +161,11 @@ void ShellScanner::Expand(Fields* fields, Splitting splitting) {
   const size_t start = at_;
   const int offset = Offset();
   if (AtText("$((") && ExpandArithmetic(fields)) return;
-  if (Peek() == '`' || Peek(1) == '(') return fields->Joined(SkipSubstitution());
+  if (Peek() == '`' || Peek(1) == '(') {
+    const TracedText output = SkipSubstitution();
+    const bool no_word = output.text.empty() && !output.unset && !output.assumed && splitting == Splitting::kAtBlanks;
+    return no_word ? void() : fields->Joined(output);
+  }
   ++at_;
   if (Peek() == '{') return ExpandBraces(fields, splitting, start);
   if (IsShellNameStart(Peek())) {
@@ -215,11 +219,24 @@ ShellWords ShellScanner::ValueOf(const std::string& name, bool all_items, size_t
   return {std::move(word)};
 }
 
+namespace {
+
+// Substitutions that hold no command are there for what they say: `# a comment between continued lines`.
+bool HoldsNoCommand(absl::string_view substitution) {
+  const bool ticks = absl::ConsumePrefix(&substitution, "`") && absl::ConsumeSuffix(&substitution, "`");
+  if (!ticks && !(absl::ConsumePrefix(&substitution, "$(") && absl::ConsumeSuffix(&substitution, ")"))) return false;
+  const absl::string_view body = absl::StripAsciiWhitespace(substitution);
+  return body.empty() || (body.front() == '#' && !absl::StrContains(body, '\n'));
+}
+
+}  // namespace
+
 // The text of $(...) or `...`, unless its output is known.
 TracedText ShellScanner::SkipSubstitution() {
   const size_t start = at_;
   const int offset = Offset();
   at_ = EndOfReference(script_.text, at_, depth_);
+  if (HoldsNoCommand(absl::string_view(script_.text).substr(start, at_ - start))) return {};
   if (std::optional<TracedText> output = OutputOf(start); output.has_value()) return *std::move(output);
   TracedText raw = UnknownText(start, false);
   state_.NotJudged(offset, raw.text, std::string(kOutputUnknown));

@@ -45,6 +45,18 @@ TEST(ShellInterpreter, TakesTheBranchThatHolds) {
   }
 }
 
+// A comment between continued lines, as in `# parallelism`.
+TEST(ShellInterpreter, ASubstitutionWithoutACommandIsNoWord) {
+  for (const Case& c : std::initializer_list<Case>{
+           {"python x.py --a \\\n  `# parallelism` \\\n  --b", "--a --b"},
+           {"python x.py --a $(# why\n) --b", "--a --b"},
+           {"python x.py --a `` $( ) --b", "--a --b"},
+           {"python x.py --a \"`# none`\"", "--a ''"},
+       }) {
+    EXPECT_EQ(Launched(c.script), c.words) << c.script;
+  }
+}
+
 TEST(ShellInterpreter, TakesWhatIsSetNowhereAsEmptyAndSaysSo) {
   const absl::string_view script =
       "if [ -z \"$DATA\" ]; then echo give DATA; exit 1; fi\nif [ -n \"${WANDB_KEY}\" ]; then A='--wandb x'; fi\n"

@@ -53,12 +53,14 @@ bool ClassHolds(absl::string_view pattern, size_t at, char c, size_t* end) {
 }
 
 // Whether the first item of a pattern, which is no '*', stands for the byte; `end` becomes the offset behind it.
-bool ItemMatches(absl::string_view pattern, size_t at, char c, size_t* end) {
+// `steps`: grows by what a class has been looked through for, to the pattern's end where it is none.
+bool ItemMatches(absl::string_view pattern, size_t at, char c, size_t* end, size_t* steps) {
   *end = at + 1;
   if (pattern[at] == '?') return true;
   if (pattern[at] == '[') {
     size_t behind = 0;
     const bool held = ClassHolds(pattern, at + 1, c, &behind);
+    *steps += std::min(behind, pattern.size()) - at;
     if (behind != absl::string_view::npos) {
       *end = behind;
       return held;
@@ -206,7 +208,7 @@ bool MatchesGlob(absl::string_view pattern, absl::string_view text) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = ++p;
       taken = t;
-    } else if (p < pattern.size() && ItemMatches(pattern, p, text[t], &end)) {
+    } else if (p < pattern.size() && ItemMatches(pattern, p, text[t], &end, &steps)) {
       p = end;
       ++t;
     } else if (star != absl::string_view::npos) {

@@ -264,7 +264,9 @@ bool ShellScanner::SetInteger(const std::string& name, const TracedText& value, 
   if (append && number.has_value()) {
     const ShellWords* const items = state_.Find(name);
     const std::optional<int64_t> before = items == nullptr ? 0 : NumberOf(name);
-    number = before.has_value() ? std::optional(*before + *number) : std::nullopt;
+    int64_t sum = 0;
+    const bool known = before.has_value() && !__builtin_add_overflow(*before, *number, &sum);
+    number = known ? std::optional(sum) : std::nullopt;
   }
   if (!number.has_value() && !append) return false;
   state_.SetNumber(name, number, value.FirstOffset(Offset()));

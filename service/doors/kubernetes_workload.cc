@@ -163,7 +163,9 @@ class CommandLines {
         ++i;
       } else if (absl::StartsWith(word.substr(i), "$(")) {
         if (end != absl::string_view::npos && end <= i) end = word.find(')', i);
-        const auto found = end == absl::string_view::npos ? vars.end() : vars.find(word.substr(i + 2, end - i - 2));
+        // A look-up compares what is between: of a name that is as long as the text, again at every "$(".
+        const bool named = end != absl::string_view::npos && end - i - 2 <= kLongestName;
+        const auto found = named ? vars.find(word.substr(i + 2, end - i - 2)) : vars.end();
         if (found != vars.end()) {
           next = found->second;
           i = end;
@@ -176,6 +178,8 @@ class CommandLines {
     }
     return out;
   }
+
+  static constexpr size_t kLongestName = 256;  // of a variable: longer ones are left as they stand
 
   size_t room_ = kMaxLaunchBytes;
   bool too_long_ = false;

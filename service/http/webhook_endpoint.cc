@@ -87,7 +87,7 @@ void LogReview(const ReviewContext& context, const doors::AdmissionRequest& admi
                             {"verdict", outcome.verdict},
                             {"mode", doors::ModeWord(context.options.policy.mode)},
                             {"decision", reviewed.ok() ? reviewed->review.digest : ""},
-                            {"error", reviewed.ok() ? "" : reviewed.status().message()}});
+                            {"error", reviewed.ok() ? "" : MaskQuoted(reviewed.status().message())}});
 }
 
 void LogDecision(const ReviewContext& context, const doors::AdmissionRequest& admission,

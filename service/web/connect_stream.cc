@@ -67,6 +67,7 @@ class StreamJob final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::B
       return absl::UnimplementedError(
           absl::StrCat("the body has ", envelopes.size(), " messages, this method takes one"));
     }
+    size_t held = 0;  // unpacked: many small envelopes are one large body
     for (const Envelope& envelope : envelopes) {
       const bool packed = (envelope.flags & kEnvelopeCompressed) != 0;
       if (packed && !call_.gzip_request) {
@@ -74,6 +75,13 @@ class StreamJob final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::B
                           kEnvelopeInvalid);
       }
       FLIGHTPLAN_ASSIGN_OR_RETURN(grpc::ByteBuffer message, shared_->ReadMessage(call_, envelope.message, packed));
+      held += message.Length();
+      if (held > shared_->options.max_message_bytes) {
+        return WithReason(absl::ResourceExhaustedError(
+                              absl::StrCat("the messages have more than ", shared_->options.max_message_bytes,
+                                           " bytes together, which is the most of a body unpacked")),
+                          kRequestTooLarge);
+      }
       outgoing_.push_back(std::move(message));
     }
     return absl::OkStatus();

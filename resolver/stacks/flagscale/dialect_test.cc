@@ -87,6 +87,9 @@ TEST(ParseFlagScale, KnowsTheFlagsOfItsFork) {
   EXPECT_EQ(Final(read("  swiglu: true\n  multiple_of: 256\n  hidden_dim_multiplier: 1.3\n"), K::ffn_hidden_size),
             Value(14336));
   EXPECT_EQ(Final(read("  multiple_of: 256\n"), K::ffn_hidden_size), std::nullopt) << "of gated layers alone";
+  for (const char* style : {"cosine", "stablelm2-scheduler"}) {  // the second is its own
+    EXPECT_EQ(Final(read(absl::StrCat("  lr_decay_style: ", style, "\n")), K::lr_decay_style), Value(style));
+  }
   const ParseResult hidden = read("  swiglu: true\n  multiple_of: ${of.another.file}\n");
   EXPECT_EQ(hidden.unknown, std::vector<K>{K::ffn_hidden_size});
   const ParseResult adapters = read("  peft_type: lora\n  lora_dim: 32\n  lora_target_modules: [linear_qkv]\n");

@@ -14,7 +14,7 @@ constexpr ValueType kString = ValueType::kString, kInt = ValueType::kInt, kFloat
 constexpr FlagSpec kFlags[] = {
     {"--tokenizer-type"},
     {"--distributed-backend"},
-    {"--lr-decay-style"},
+    {"--lr-decay-style", K::lr_decay_style},
     // _add_network_size_args, _add_vision_args, _add_mtp_args
     {"--multiple-of", {}, kValue, kInt},
     {"--hidden-dim-multiplier", {}, kValue, kFloat},
