@@ -1,6 +1,7 @@
 // What the fixes of a resolved question say of themselves, and that they hold it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -81,10 +82,11 @@ TEST(OfferedFixes, AFixSaysThatGraphsGoWithIt) {
   EXPECT_NE(unstable->needs().find(", and cuda_graph_impl=none"), std::string::npos) << unstable->needs();
   Apply(unstable->fixes(0), &request);
   const v1::ResolveConfigResponse fixed = Resolved(request);
-  for (const v1::ConfigEntry& entry : fixed.config()) {
-    if (entry.name() != "cuda_graph_impl") continue;
-    EXPECT_EQ(entry.value().string_value(), "none");
-  }
+  const auto graphs = std::find_if(fixed.config().begin(), fixed.config().end(), [](const v1::ConfigEntry& entry) {
+    return entry.name() == "cuda_graph_impl";
+  });
+  ASSERT_NE(graphs, fixed.config().end());
+  EXPECT_EQ(graphs->value().string_value(), "none");
 }
 
 // No word of FP8 beside the precision: --precision bf16 is the whole fix.

@@ -114,7 +114,7 @@ void SayForecastOfOverlap(const StepModel& model, const PlanForecast& forecast, 
   if (!then.has_value() || !MayBeTried(forecast, changes)) return;
   const StepEffect effect = EffectOf(forecast.step, *then);
   absl::StrAppendFormat(&decision->reason, "; the forecast of this run with it: step %+.0f %% (%+.0f..%+.0f)",
-                        WholePercent(effect.change), 100 * effect.low, 100 * effect.high);
+                        WholePercent(effect.change), WholePercent(effect.low), WholePercent(effect.high));
   if (effect.change >= kWorthARun) return;
   decision->needs_ab = true;
   pair.reason = decision->reason;

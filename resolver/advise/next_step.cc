@@ -193,9 +193,10 @@ Finding DescribeRoom(const NormalizedIntent& intent, const Move& move, StepModel
   Finding finding = NextStepFinding(kWorkflow);
   finding.seen = absl::StrFormat("memory is the first wall (%s)",
                                  ProfileTells(intent, move.wall) ? "as the profile says" : "forecast");
+  const StepEffect& effect = move.effect;
   finding.needs = absl::StrFormat("next to try: %s; step %+.0f %% expected (%+.0f..%+.0f), memory then %s",
-                                  TextOf(move.changes), 100 * move.effect.change, 100 * move.effect.low,
-                                  100 * move.effect.high, left == StepModel::Room::kEnough ? "fits" : "is marginal");
+                                  TextOf(move.changes), WholePercent(effect.change), WholePercent(effect.low),
+                                  WholePercent(effect.high), left == StepModel::Room::kEnough ? "fits" : "is marginal");
   return finding;
 }
 

@@ -15,7 +15,7 @@ std::string JoinedPath(absl::string_view folder, absl::string_view path) {
   std::vector<absl::string_view> parts;
   for (const absl::string_view whole : {folder, path}) {
     for (const absl::string_view part : absl::StrSplit(whole, '/', absl::SkipEmpty())) {
-      if (part == ".") continue;
+      if (part == "." || (part == ".." && absolute && parts.empty())) continue;  // above the root is the root
       const bool back = part == ".." && !parts.empty() && parts.back() != "..";
       if (back) {
         parts.pop_back();

@@ -11,6 +11,7 @@ TEST(JoinedPath, IsThePlainestSpelling) {
   EXPECT_EQ(JoinedPath("a", "../../c.yaml"), "../c.yaml");
   EXPECT_EQ(JoinedPath("/a", "b//c.yaml"), "/a/b/c.yaml");
   EXPECT_EQ(JoinedPath("a", "/b/./c.yaml"), "/b/c.yaml");
+  EXPECT_EQ(JoinedPath("/a", "../../c.yaml"), "/c.yaml");
   EXPECT_EQ(PlainPath("examples/./x.yaml"), "examples/x.yaml");
   EXPECT_EQ(PlainPath(""), "");
 }

@@ -13,11 +13,11 @@
 namespace flightplan {
 namespace {
 
-constexpr absl::string_view kHybridLayers = "MG*D+-E";
+constexpr absl::string_view kHybridLayersAndPipe = "MG*D+-E|";
+constexpr absl::string_view kHybridLayers = kHybridLayersAndPipe.substr(0, kHybridLayersAndPipe.size() - 1);
 
 bool IsHybridPart(absl::string_view part, bool pipes) {
-  if (part.find_first_not_of(kHybridLayers) != absl::string_view::npos && !pipes) return false;
-  if (part.find_first_not_of("MG*D+-E|") != absl::string_view::npos) return false;
+  if (part.find_first_not_of(pipes ? kHybridLayersAndPipe : kHybridLayers) != absl::string_view::npos) return false;
   const bool attention = absl::StrContains(part, '*');
   return !attention || part.find_first_of("D+") == absl::string_view::npos;
 }
@@ -69,7 +69,7 @@ std::optional<HybridPattern> ReadHybridPattern(absl::string_view pattern) {
   const std::vector<absl::string_view> parts = absl::StrSplit(pattern, '/');
   HybridPattern out;
   const absl::string_view main = parts[0];
-  if (!IsHybridPart(main, true)) return std::nullopt;
+  if (!IsHybridPart(main, /*pipes=*/true)) return std::nullopt;
   for (char c : main) {
     if (c == '|') {
       ++out.segments;
@@ -84,7 +84,7 @@ std::optional<HybridPattern> ReadHybridPattern(absl::string_view pattern) {
   for (size_t i = 1; i < parts.size(); ++i) any = any || !parts[i].empty();
   if (!any) return out;
   for (size_t i = 1; i < parts.size(); ++i) {
-    if (parts[i] != parts[1] || !IsHybridPart(parts[i], false)) return std::nullopt;
+    if (parts[i] != parts[1] || !IsHybridPart(parts[i], /*pipes=*/false)) return std::nullopt;
   }
   out.mtp_depths = static_cast<int64_t>(parts.size()) - 1;
   return out;

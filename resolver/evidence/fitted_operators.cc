@@ -19,30 +19,20 @@ constexpr OperatorRows kOperators[] = {{"mamba.scan", {"heads", "head_dim", "sta
                                        {"delta.scan", {"heads", "key_dim", "value_dim"}, false},
                                        {"dsa.index", {"heads", "head_dim", ""}, true}};
 
-double Parameter(const ProfileRow& row, absl::string_view name) {
-  const auto found = row.parameters.find(name);
-  return found == row.parameters.end() ? std::nan("") : found->second;
-}
-
-std::string Label(const ProfileRow& row, absl::string_view name) {
-  const auto found = row.labels.find(name);
-  return found == row.labels.end() ? std::string() : found->second;
-}
-
 double WidthOf(const OperatorRows& rows, const ProfileRow& row) {
   double width = 1;
   for (const absl::string_view name : rows.width) {
-    if (!name.empty()) width *= Parameter(row, name);
+    if (!name.empty()) width *= row.Parameter(name);
   }
   return width;
 }
 
 void AddRow(const OperatorRows& rows, const ProfileRow& row, bool forward, FittedOperator* fitted) {
-  const double tokens = Parameter(row, "tokens"), keys = rows.per_key ? fitted->sequence : 1;
+  const double tokens = row.Parameter("tokens"), keys = rows.per_key ? fitted->sequence : 1;
   (forward ? fitted->forward_us : fitted->backward_us) = row.value / (tokens * fitted->width * keys);
   fitted->error = std::max({fitted->error, row.high / row.value - 1, 1 - row.low / row.value});
   if (row.kind != RowKind::kMeasured) fitted->kind = row.kind;
-  fitted->library = Label(row, "library");
+  fitted->library = std::string(row.Label("library"));
 }
 
 }  // namespace
@@ -55,10 +45,10 @@ std::vector<FittedOperator> FitOperators(const HardwareProfile& profile) {
     for (const ProfileRow& row : profile.rows) {
       absl::string_view pass = row.id;
       if (!absl::ConsumePrefix(&pass, rows.id) || (pass != ".fwd" && pass != ".bwd")) continue;
-      const double width = WidthOf(rows, row), sequence = Parameter(row, "sequence");
+      const double width = WidthOf(rows, row), sequence = row.Parameter("sequence");
       const bool real = row.kind == RowKind::kMeasured || row.kind == RowKind::kImported;
       if (row.unit != "us" || !real || !(row.value > 0)) continue;
-      if (!(width > 0) || !(sequence > 0) || !(Parameter(row, "tokens") > 0)) continue;
+      if (!(width > 0) || !(sequence > 0) || !(row.Parameter("tokens") > 0)) continue;
       FittedOperator& at = by_shape.emplace(row.parameters, FittedOperator{rows.id, width, sequence}).first->second;
       AddRow(rows, row, pass == ".fwd", &at);
     }

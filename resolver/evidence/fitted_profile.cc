@@ -24,32 +24,22 @@ double ErrorOf(const ProfileRow& row) {
   return row.value > 0 ? std::max(row.high - row.value, row.value - row.low) / row.value : 0;
 }
 
-double Parameter(const ProfileRow& row, absl::string_view name) {
-  const auto found = row.parameters.find(name);
-  return found == row.parameters.end() ? std::nan("") : found->second;
-}
-
-absl::string_view Label(const ProfileRow& row, absl::string_view name) {
-  const auto found = row.labels.find(name);
-  return found == row.labels.end() ? absl::string_view() : absl::string_view(found->second);
-}
-
 fit::Sample SampleOf(const ProfileRow& row, absl::string_view x) {
-  return {Parameter(row, x), row.value, ErrorOf(row)};
+  return {row.Parameter(x), row.value, ErrorOf(row)};
 }
 
 // Rows between real peers say what joined them; those of an output that was read may not. PCIe, and what NVML did not
 // tell, stand for neither link that a plan counts on.
 bool OverNvlink(const ProfileRow& row) {
-  const absl::string_view link = Label(row, "link");
+  const absl::string_view link = row.Label("link");
   return link.empty() || link == "nvlink";
 }
-bool OverNetwork(const ProfileRow& row) { return Label(row, "link") == "network"; }
+bool OverNetwork(const ProfileRow& row) { return row.Label("link") == "network"; }
 
 // Products by the library, or where there are none by the probe's own kernels: those stand in for it and are never
 // mixed with it. Rows without the label are no products.
 bool IsStandIn(const ProfileRow& row) {
-  const absl::string_view path = Label(row, "path");
+  const absl::string_view path = row.Label("path");
   return !path.empty() && path != "cublaslt";
 }
 
@@ -68,7 +58,7 @@ std::vector<fit::Sample> Against(const HardwareProfile& profile, absl::string_vi
     if (row.id != id || row.unit != unit || (real_only && row.kind == RowKind::kEmulated)) continue;
     if (library && IsStandIn(row)) continue;
     if (real_only && !OverNvlink(row)) continue;
-    if (const absl::string_view op = Label(row, "op"); !op.empty() && op != "copy") continue;  // hbm.sm_curve has three
+    if (const absl::string_view op = row.Label("op"); !op.empty() && op != "copy") continue;  // hbm.sm_curve has three
     fit::Sample sample = SampleOf(row, x);
     if (!std::isfinite(sample.x)) continue;
     if (IsStandIn(row)) sample.error += kStandInError;
@@ -119,9 +109,9 @@ std::optional<FittedExchange> FitExchange(const HardwareProfile& profile, absl::
   for (const ProfileRow* row : rows) {
     if (row->kind == RowKind::kImported) fitted.kind = RowKind::kImported;
     widest = std::max(widest, ErrorOf(*row));
-    double& rate = best[Label(*row, "pass")];
+    double& rate = best[row->Label("pass")];
     rate = std::max(rate, row->value);
-    const double bytes = Parameter(*row, "bytes");
+    const double bytes = row->Parameter("bytes");
     if (bytes > 0) by_bytes.emplace(bytes, fit::Sample{bytes, bytes / row->value * 1e6, ErrorOf(*row)});
   }
   std::vector<fit::Sample> samples;
@@ -155,12 +145,12 @@ std::vector<FittedCorun> CorunOf(const HardwareProfile& profile) {
   std::map<Key, std::map<double, int>> sides;
   for (const ProfileRow& row : profile.rows) {
     if (row.id != "corun.matrix" || row.unit != "ratio") continue;
-    double sms = Parameter(row, "sms");
-    if (Label(row, "communication") == "nccl" && !std::isfinite(sms)) sms = kNcclSms;
-    const absl::string_view side = Label(row, "side");
+    double sms = row.Parameter("sms");
+    if (row.Label("communication") == "nccl" && !std::isfinite(sms)) sms = kNcclSms;
+    const absl::string_view side = row.Label("side");
     if (!OverNvlink(row) || !std::isfinite(sms) || (side != "compute" && side != "communication")) continue;
-    const double pace = Parameter(row, "link_bytes_per_second");
-    const Key key{std::string(Label(row, "communication")), std::string(Label(row, "compute")),
+    const double pace = row.Parameter("link_bytes_per_second");
+    const Key key{std::string(row.Label("communication")), std::string(row.Label("compute")),
                   std::isfinite(pace) ? pace : 0};
     RowKind& kind = kinds.emplace(key, row.kind).first->second;
     if (row.kind != RowKind::kMeasured) kind = row.kind;  // no better than its worst row
@@ -192,9 +182,9 @@ std::optional<FittedAttention> AttentionOf(const HardwareProfile& profile, absl:
   };
   std::map<double, std::vector<Point>> by_work;
   for (const ProfileRow& row : profile.rows) {
-    const double sequence = Parameter(row, "sequence"), work = Parameter(row, "heads") * Parameter(row, "tokens");
+    const double sequence = row.Parameter("sequence"), work = row.Parameter("heads") * row.Parameter("tokens");
     if (row.id != id || row.unit != "flops_per_second" || row.kind == RowKind::kEmulated || !(row.value > 0)) continue;
-    if (Parameter(row, "head_dim") != kHeadSize || !(sequence > 0) || !(work > 0)) continue;
+    if (row.Parameter("head_dim") != kHeadSize || !(sequence > 0) || !(work > 0)) continue;
     by_work[work].push_back({1 / sequence, 1e6 / row.value, ErrorOf(row)});
   }
   std::optional<FittedAttention> best;
@@ -248,12 +238,12 @@ std::optional<fit::PairParts> PairPartsOf(const FittedProfile& fitted) {
     if (row.id != "pair.part" || row.unit != "us") continue;
     for (size_t i = 0; i < fit::kPairNodes; ++i) {
       const std::string_view name = fit::Name(static_cast<fit::PairNode>(i));
-      if (Label(row, "node") != absl::string_view(name.data(), name.size())) continue;
+      if (row.Label("node") != absl::string_view(name.data(), name.size())) continue;
       parts.us[i] = row.value;
       ++found;
     }
-    if (const double at = Parameter(row, "sms"); std::isfinite(at)) sms = at;
-    if (const double link = Parameter(row, "link_bytes_per_second"); link > 0) pace = link;
+    if (const double at = row.Parameter("sms"); std::isfinite(at)) sms = at;
+    if (const double link = row.Parameter("link_bytes_per_second"); link > 0) pace = link;
   }
   if (found != fit::kPairNodes) return std::nullopt;
   for (size_t i = 0; i < fit::kPairNodes; ++i) {
@@ -354,7 +344,7 @@ std::shared_ptr<const FittedProfile> FitProfile(HardwareProfile profile) {
       const bool rate = row.unit == "bytes_per_second" || row.unit == "flops_per_second";
       if (row.id != id || !rate || row.kind == RowKind::kEmulated || (library && IsStandIn(row))) continue;
       // Fewer experts a token, fewer bytes for every row that is written: another operation, not a better size.
-      if (const double topk = Parameter(row, "topk"); std::isfinite(topk) && topk != kUsualTopk) continue;
+      if (const double topk = row.Parameter("topk"); std::isfinite(topk) && topk != kUsualTopk) continue;
       if (row.value > 0 && (best == nullptr || row.value > best->value)) best = &row;
     }
     if (best == nullptr) continue;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,6 +23,17 @@ struct ProfileRow {
   std::string unit;                                        // "us", "bytes_per_second", "flops_per_second", "ratio"
   RowKind kind = RowKind::kMeasured;
   int sample_count = 0;
+
+  // NaN: the row has no such parameter.
+  double Parameter(absl::string_view parameter) const {
+    const auto found = parameters.find(parameter);
+    return found == parameters.end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
+  }
+  // Empty: the row has no such label. Views the row.
+  absl::string_view Label(absl::string_view label) const {
+    const auto found = labels.find(label);
+    return found == labels.end() ? absl::string_view() : absl::string_view(found->second);
+  }
 };
 
 struct HardwareProfile {

@@ -15,7 +15,11 @@ absl::string_view WithoutComment(absl::string_view line) {
   char quote = 0;
   for (size_t i = 0; i < line.size(); ++i) {
     if (quote != 0) {
-      if (line[i] == quote) quote = 0;
+      if (line[i] == '\\') {
+        ++i;  // an escaped quote does not end the text
+      } else if (line[i] == quote) {
+        quote = 0;
+      }
     } else if (line[i] == '"' || line[i] == '\'') {
       quote = line[i];
     } else if (line[i] == '#') {

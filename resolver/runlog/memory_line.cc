@@ -80,8 +80,9 @@ double SizeAfter(absl::string_view text, absl::string_view name) {
 void ReadMemoryReports(absl::string_view text, bool complete, absl::FunctionRef<void(const MemoryReport&)> take) {
   size_t from = 0;
   for (size_t at = text.find(kMark); at != absl::string_view::npos;) {
-    const size_t next = text.find(kMark, at + 1);
-    absl::string_view fields = text.substr(at + kMark.size(), next == absl::string_view::npos ? next : next - at);
+    const size_t next = text.find(kMark, at + kMark.size());
+    const size_t begin = at + kMark.size();
+    const absl::string_view fields = text.substr(begin, next == absl::string_view::npos ? next : next - begin);
     const double scale = absl::StartsWith(fields, "MB)") ? kMib : absl::StartsWith(fields, "GB)") ? kGigabyte : 0;
     if (scale > 0) {
       MemoryReport report;
@@ -89,7 +90,7 @@ void ReadMemoryReports(absl::string_view text, bool complete, absl::FunctionRef<
       ReadFields(fields, scale, complete || next != absl::string_view::npos, &report);
       if (report.allocated > 0 || report.max_allocated > 0) take(report);
     }
-    from = at + kMark.size();
+    from = begin;
     at = next;
   }
 }

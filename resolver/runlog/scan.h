@@ -8,6 +8,9 @@
 
 namespace flightplan {
 
+// A step or a timer that took longer than a week is a misread line.
+inline constexpr double kLongestMs = 7 * 24 * 3600 * 1e3;
+
 // A number at the beginning of the text, after spaces: 12, 5444.9, 1.8E+00, nan. Takes it off. What follows it does not
 // matter: lines of several ranks run into each other.
 std::optional<double> TakeNumber(absl::string_view* text);

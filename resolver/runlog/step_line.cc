@@ -12,7 +12,6 @@ namespace flightplan {
 namespace {
 
 constexpr absl::string_view kHead = "iteration";
-constexpr double kLongestStepMs = 6.048e8;  // a week
 constexpr size_t kLongestName = 64;
 
 enum class Field { kStep, kTflops, kTokens, kBatch, kConsumed, kSkipped, kNan, kLoss, kNorm, kAllocated, kReserved };
@@ -144,7 +143,7 @@ void ReadStepLines(absl::string_view text, bool complete, absl::FunctionRef<void
     const bool last = next.begin == absl::string_view::npos;
     const absl::string_view fields = text.substr(head.end, last ? absl::string_view::npos : next.begin - head.end);
     const StepLine line = ReadFields(head, fields, !last || complete);
-    if (line.step_ms > 0 && line.step_ms <= kLongestStepMs) take(line);
+    if (line.step_ms > 0 && line.step_ms <= kLongestMs) take(line);
     head = next;
   }
 }
@@ -164,7 +163,7 @@ std::optional<StepLine> ReadStepTime(absl::string_view text, bool complete) {
   if (at == absl::string_view::npos) return std::nullopt;
   absl::string_view rest = text.substr(at + kStep.size());
   const std::optional<double> seconds = TakeNumber(&rest);
-  if (!seconds.has_value() || !(*seconds > 0) || *seconds * 1e3 > kLongestStepMs || !absl::StartsWith(rest, "s")) {
+  if (!seconds.has_value() || !(*seconds > 0) || *seconds * 1e3 > kLongestMs || !absl::StartsWith(rest, "s")) {
     return std::nullopt;
   }
   StepLine line;

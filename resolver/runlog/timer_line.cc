@@ -1,5 +1,6 @@
 #include "resolver/runlog/timer_line.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -10,8 +11,6 @@
 
 namespace flightplan {
 namespace {
-
-constexpr double kLongestMs = 6.048e8;  // a week
 
 double Plausible(std::optional<double> ms) {
   return ms.has_value() && std::isfinite(*ms) && *ms > 0 && *ms <= kLongestMs ? *ms : 0;
@@ -26,8 +25,7 @@ double ReadOptimizerTimer(absl::string_view text, bool complete) {
     return complete ? Plausible(NumberAfter(line, "| optimizer:")) : 0;
   }
   if (!absl::ConsumePrefix(&line, kName) || !absl::StartsWith(line, "...")) return 0;
-  line.remove_prefix(line.find_first_not_of('.') == absl::string_view::npos ? line.size()
-                                                                            : line.find_first_not_of('.'));
+  line.remove_prefix(std::min(line.find_first_not_of('.'), line.size()));
   if (!absl::ConsumePrefix(&line, ": ")) return 0;
   if (!absl::ConsumePrefix(&line, "(")) return complete ? Plausible(TakeNumber(&line)) : 0;
   if (!TakeNumber(&line).has_value() || !absl::ConsumePrefix(&line, ",")) return 0;

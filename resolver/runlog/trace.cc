@@ -6,12 +6,13 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "resolver/base/json.h"
+#include "resolver/runlog/scan.h"
 
 namespace flightplan {
 namespace {
 
 constexpr absl::string_view kEventsKey = "\"traceEvents\"";
-constexpr double kLongestUs = 6.048e11;  // a week
+constexpr double kLongestUs = kLongestMs * 1e3;
 
 absl::string_view TextOf(const rapidjson::Value& object, const char* key) {
   const auto member = object.FindMember(key);

@@ -16,8 +16,6 @@ constexpr double kNothingUs = 1e-6;
 // Units of a pass that are drawn one by one. Of more, neighbours that are alike are one.
 constexpr size_t kMaxUnits = 24;
 
-size_t At(K kind) { return static_cast<size_t>(kind); }
-
 bool IsForward(PairNode node) {
   switch (node) {
     case PairNode::kPreFwd:

@@ -7,8 +7,6 @@ namespace {
 
 using K = TimelineKind;
 
-size_t At(K kind) { return static_cast<size_t>(kind); }
-
 double ForwardCompute(const PieceTime& t) { return t.fwd.gpu(); }
 double BackwardCompute(const PieceTime& t) { return t.bwd.gpu() + t.again.gpu(); }
 double Transfers(const PieceTime& t) { return t.fwd.transfer + t.bwd.transfer + t.again.transfer; }

@@ -22,8 +22,6 @@ constexpr int64_t kEventsPerPass = 4;  // its wait, itself, its transfers
 constexpr double kNothingUs = 1e-6;
 constexpr double kRounding = 1e-10;  // of a sum as long as a step
 
-size_t At(K kind) { return static_cast<size_t>(kind); }
-
 void Add(const KindTimes& times, KindTimes* sum) {
   for (size_t i = 0; i < kTimelineKinds; ++i) (*sum)[i] += times[i];
 }

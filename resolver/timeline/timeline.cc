@@ -22,8 +22,6 @@ namespace {
 
 using K = TimelineKind;
 
-size_t At(K kind) { return static_cast<size_t>(kind); }
-
 // The schedule, its costs and its replay.
 struct Drawn {
   Schedule schedule;

@@ -39,6 +39,8 @@ enum class TimelineKind : uint8_t {
 };
 inline constexpr size_t kTimelineKinds = 20;  // with the 0 that is none
 using KindTimes = std::array<double, kTimelineKinds>;
+// Where a kind stands in KindTimes.
+constexpr size_t At(TimelineKind kind) { return static_cast<size_t>(kind); }
 
 // Numbered as flightplan.v1.TimelineStream.
 enum class TimelineStream : uint8_t { kCompute = 1, kExpert, kModel, kPipeline, kData, kHost, kPipelineBackward };

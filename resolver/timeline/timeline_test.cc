@@ -22,8 +22,6 @@ namespace {
 
 using K = TimelineKind;
 
-size_t At(K kind) { return static_cast<size_t>(kind); }
-
 const Catalog& TheCatalog() {
   static const Catalog& catalog = *new Catalog(*Catalog::Builtin());
   return catalog;
