@@ -82,9 +82,8 @@ TEST(OfferedFixes, AFixSaysThatGraphsGoWithIt) {
   EXPECT_NE(unstable->needs().find(", and cuda_graph_impl=none"), std::string::npos) << unstable->needs();
   Apply(unstable->fixes(0), &request);
   const v1::ResolveConfigResponse fixed = Resolved(request);
-  const auto graphs = std::find_if(fixed.config().begin(), fixed.config().end(), [](const v1::ConfigEntry& entry) {
-    return entry.name() == "cuda_graph_impl";
-  });
+  const auto graphs = std::find_if(fixed.config().begin(), fixed.config().end(),
+                                   [](const v1::ConfigEntry& entry) { return entry.name() == "cuda_graph_impl"; });
   ASSERT_NE(graphs, fixed.config().end());
   EXPECT_EQ(graphs->value().string_value(), "none");
 }

@@ -39,8 +39,8 @@ std::optional<Gain> GainOf(const AnswerAgain& answer, const ResolvedPlan& plan, 
 }
 
 std::string StepText(const StepEffect& effect) {
-  return absl::StrFormat("step %+.0f %% expected (%+.0f..%+.0f)", WholePercent(effect.change),
-                         WholePercent(effect.low), WholePercent(effect.high));
+  return absl::StrFormat("step %+.0f %% expected (%+.0f..%+.0f)", WholePercent(effect.change), WholePercent(effect.low),
+                         WholePercent(effect.high));
 }
 
 // The step to try next takes the knob along already.

@@ -24,9 +24,7 @@ double ErrorOf(const ProfileRow& row) {
   return row.value > 0 ? std::max(row.high - row.value, row.value - row.low) / row.value : 0;
 }
 
-fit::Sample SampleOf(const ProfileRow& row, absl::string_view x) {
-  return {row.Parameter(x), row.value, ErrorOf(row)};
-}
+fit::Sample SampleOf(const ProfileRow& row, absl::string_view x) { return {row.Parameter(x), row.value, ErrorOf(row)}; }
 
 // Rows between real peers say what joined them; those of an output that was read may not. PCIe, and what NVML did not
 // tell, stand for neither link that a plan counts on.

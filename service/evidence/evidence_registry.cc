@@ -53,14 +53,16 @@ EvidenceRegistry::~EvidenceRegistry() {
 
 void EvidenceRegistry::Report(Prepare prepare, Done done) {
   if (!up()) return done(StoreDown("the evidence store does not answer"));
-  bool stopping = false, queued = false;
+  bool stopping = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stopping = stopping_;
-    queued = !stopping && waiting_.size() < kMaxQueuedReports;
-    if (queued) waiting_.push_back({std::move(prepare), std::move(done)});
+    if (!stopping && waiting_.size() < kMaxQueuedReports) {
+      waiting_.push_back({std::move(prepare), std::move(done)});
+      done = nullptr;
+    }
   }
-  if (queued) return wake_.notify_all();
+  if (done == nullptr) return wake_.notify_all();
   if (stopping) return done(StoreDown("the server stops"));
   done(WithRetry(absl::ResourceExhaustedError(absl::StrCat(kMaxQueuedReports, " reports wait already")),
                  kComeBackAfter));

@@ -67,7 +67,10 @@ class StreamJob final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::B
       return absl::UnimplementedError(
           absl::StrCat("the body has ", envelopes.size(), " messages, this method takes one"));
     }
-    size_t held = 0;  // unpacked: many small envelopes are one large body
+    // Unpacked: each message is bounded by itself, and many small envelopes of one body would be so many of them.
+    constexpr size_t kMostMessages = 4;  // as large as one may be
+    const size_t most = kMostMessages * shared_->options.max_message_bytes;
+    size_t held = 0;
     for (const Envelope& envelope : envelopes) {
       const bool packed = (envelope.flags & kEnvelopeCompressed) != 0;
       if (packed && !call_.gzip_request) {
@@ -76,10 +79,9 @@ class StreamJob final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::B
       }
       FLIGHTPLAN_ASSIGN_OR_RETURN(grpc::ByteBuffer message, shared_->ReadMessage(call_, envelope.message, packed));
       held += message.Length();
-      if (held > shared_->options.max_message_bytes) {
+      if (held > most) {
         return WithReason(absl::ResourceExhaustedError(
-                              absl::StrCat("the messages have more than ", shared_->options.max_message_bytes,
-                                           " bytes together, which is the most of a body unpacked")),
+                              absl::StrCat("the messages have more than ", most, " bytes together, unpacked")),
                           kRequestTooLarge);
       }
       outgoing_.push_back(std::move(message));
