@@ -135,11 +135,10 @@ Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, co
     if (!there) fix.push_back({knob, "", value});
   };
   for (const auto& [knob, value] : changes) add(knob, value);
-  const auto recompute = std::find_if(changes.begin(), changes.end(),
+  const bool recomputes = std::any_of(changes.begin(), changes.end(),
                                       [](const auto& change) { return change.first == K::recompute_granularity; });
-  const bool says_how = recompute != changes.end();
   for (const Knob knob : kMakeRoom) {
-    if (says_how && Recomputes(knob)) continue;
+    if (recomputes && Recomputes(knob)) continue;  // the changes say how
     const Value& value = plan.config.Get(knob);
     const bool set = value.is_bool() ? value.truthy() : !value.is_none() && (!value.is_list() || !value.list().empty());
     // What a search gave stands there as a caller's word.
@@ -151,21 +150,20 @@ Finding OtherStepFinding(absl::string_view rule_id, absl::string_view source, co
     if (set && (own_list || own_share || origin == Origin::kDecided || origin == Origin::kCaller)) add(knob, value);
   }
   // What other decisions look at first.
-  const bool redecided = !SameStages(changes) || std::any_of(changes.begin(), changes.end(), [](const auto& change) {
-    return change.first == K::micro_batch_size || change.first == K::recompute_granularity;
-  });
+  const bool redecided = !SameStages(changes) || recomputes ||
+                         std::any_of(changes.begin(), changes.end(),
+                                     [](const auto& change) { return change.first == K::micro_batch_size; });
+  const bool for_room = redecided || left >= StepModel::Room::kMarginal;
   for (const Knob knob : kKeptOff) {
     const Value& value = plan.config.Get(knob);
     const Origin origin = plan.config.origin(knob);
     const bool open = (origin == Origin::kDecided || origin == Origin::kDefault) && !LeavesOff(StackOf(plan.env), knob);
-    if ((redecided || left >= StepModel::Room::kMarginal) && open && !value.truthy()) add(knob, value);
+    if (for_room && open && !value.truthy()) add(knob, value);
   }
   // What the loss holds is the plan's, too: decided anew it is fused where the changes make the room.
   const Knob loss = K::cross_entropy_loss_fusion;
   const bool fused = plan.config.Get(loss).truthy();
-  if (plan.config.origin(loss) == Origin::kDecided && (!fused || redecided || left >= StepModel::Room::kMarginal)) {
-    add(loss, Value(fused));
-  }
+  if (plan.config.origin(loss) == Origin::kDecided && (!fused || for_room)) add(loss, Value(fused));
   for (const Knob knob : kExecution) {
     const bool decided = plan.config.origin(knob) == Origin::kDecided && !plan.config.Get(knob).is_none();
     const Decision* const decision = FindDecision(plan.decisions, knob);

@@ -80,8 +80,8 @@ std::vector<KnobChanges> Others(const StepModel& model, const PlanForecast& plan
 
 // Whether it leaves as much room as the plan does, if need be with more computed again, where the step is still worth a
 // run.
-bool MakeRoom(const NormalizedIntent& intent, const StepModel& model, const PlanForecast& plan,
-              const MemoryForecast& now, Pipeline* pipeline) {
+bool LeavesRoom(const NormalizedIntent& intent, const StepModel& model, const PlanForecast& plan,
+                const MemoryForecast& now, Pipeline* pipeline) {
   const auto fits = [&](const KnobChanges& changes) {
     const MemoryForecast memory = MemoryWith(model, plan, changes);
     return StepModel::RoomOf(memory.verdict) <= plan.room && !TakesScarceMemory(plan, now, memory);
@@ -132,7 +132,7 @@ std::optional<Finding> FindNextPipeline(const NormalizedIntent& intent, const St
   std::optional<Pipeline> best;
   for (Pipeline& pipeline : better) {
     if (best.has_value() && best->effect.change <= pipeline.effect.change) break;
-    if (!MakeRoom(intent, model, plan, now, &pipeline) || !MayBeTried(plan, pipeline.changes)) continue;
+    if (!LeavesRoom(intent, model, plan, now, &pipeline) || !MayBeTried(plan, pipeline.changes)) continue;
     if (!best.has_value() || pipeline.effect.change < best->effect.change) best = std::move(pipeline);
   }
   if (!best.has_value()) return std::nullopt;

@@ -222,9 +222,8 @@ void ReadOverlapAndGraphs(const Config& config, const Environment& env, Candidat
 
 void ReadModules(const Config& config, const Environment& env, Candidate* c) {
   const auto on = [&](Knob knob) { return config.Get(knob).truthy(); };
-  const absl::string_view fusion = config.Get(K::cross_entropy_fusion_impl).text();
   if (on(K::cross_entropy_loss_fusion)) {
-    c->loss = fusion == "te" ? TeLossOf(env) : fusion == "linear" ? LossKind::kLinearFused : LossKind::kNativeFused;
+    c->loss = FusedLossOf(config.Get(K::cross_entropy_fusion_impl).text(), env);
   }
   c->fp32_logits = config.Get(K::logit_dtype).text() == "fp32";
   if (on(K::defer_embedding_wgrad_compute)) {
@@ -334,6 +333,11 @@ int64_t Candidate::Microbatches() const {
 
 LossKind TeLossOf(const Environment& env) {
   return AtLeast(env.te, "2.18") && !AtLeast(env.te, "2.20") ? LossKind::kTeFusedInFp32 : LossKind::kTeFused;
+}
+
+LossKind FusedLossOf(absl::string_view impl, const Environment& env) {
+  if (impl == "te") return TeLossOf(env);
+  return impl == "linear" ? LossKind::kLinearFused : LossKind::kNativeFused;
 }
 
 Candidate CandidateOf(const Config& config, const Environment& env, const ModelShape& shape,

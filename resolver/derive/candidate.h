@@ -197,6 +197,8 @@ bool HoldsWholeMoments(const Config& config, const Environment& env);
 // Transformer Engine's fused loss: in place in 16 bits, or with its gradient in FP32 beside the logits
 // (TransformerEngine#3193, in 2.18; from 2.20 on the logits' statistics are kept instead, #3273).
 LossKind TeLossOf(const Environment& env);
+// Of a fused loss, by cross_entropy_fusion_impl.
+LossKind FusedLossOf(absl::string_view impl, const Environment& env);
 
 // Reads a complete configuration. The candidate points at `stages`, which must outlive it: StagesOf(shape, config).
 Candidate CandidateOf(const Config& config, const Environment& env, const ModelShape& shape, const StageLayout& stages);

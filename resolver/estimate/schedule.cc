@@ -54,14 +54,10 @@ Pace Schedule::PaceOf(const RankContents& rank) const {
     pair += depths * layers_.join.all();
   }
   if (const double heads = HeadsOf(work_, rank); heads > 0) add(layers_.head, heads);
-  const double host = host_fwd + host_bwd, alone_fwd = SoftMax(fwd, host_fwd);
-  const double alone = alone_fwd + SoftMax(bwd, host_bwd);
-  double us = alone;
-  if (plan_.ep_overlap && microbatches_ > 0) {
-    const double unpaired = WarmUp() / microbatches_;
-    us = (1 - unpaired) * SoftMax(pair, host) + unpaired * alone;
-  }
-  return {GapUs(host) + us, alone > 0 ? alone_fwd / alone : 0};
+  const RankPace pace = PaceFrom(fwd, bwd, pair, host_fwd, host_bwd);
+  const double passes = pace.alone_fwd + pace.alone_bwd;
+  const double unpaired = plan_.ep_overlap && microbatches_ > 0 ? WarmUp() / microbatches_ : 1;
+  return {(1 - unpaired) * pace.paired + unpaired * pace.alone, passes > 0 ? pace.alone_fwd / passes : 0};
 }
 
 LayerTime Schedule::TimeOf(const RankContents& rank) const {
@@ -89,24 +85,26 @@ const RankContents& Schedule::FindSlowest() {
   return *slowest;
 }
 
-// The host waits in the dispatch for the number of rows that arrive, unless surplus tokens are dropped.
-double Schedule::GapUs(double host_us) const { return WholeIteration() || plan_.drop_pad ? 0 : k_.host_gap * host_us; }
-
 double Schedule::WarmUp() const {
   const double v = VirtualStages(), group = plan_.microbatch_group > 0 ? plan_.microbatch_group : plan_.pp;
   return std::min(microbatches_, ((v - 1) * group + 1) / v);
 }
 
-RankPace Schedule::MicrobatchPace(const LayerTime& s) const {
+RankPace Schedule::PaceFrom(double fwd, double bwd, double pair, double host_fwd, double host_bwd) const {
   RankPace pace;
-  pace.fwd_gpu = ForwardUs(s);
-  pace.bwd_gpu = BackwardUs(s);
-  pace.alone_fwd = SoftMax(pace.fwd_gpu, s.host_fwd);
-  pace.alone_bwd = SoftMax(pace.bwd_gpu, s.host_bwd);
-  pace.gap = GapUs(s.host_fwd + s.host_bwd);
+  pace.fwd_gpu = fwd;
+  pace.bwd_gpu = bwd;
+  pace.alone_fwd = SoftMax(fwd, host_fwd);
+  pace.alone_bwd = SoftMax(bwd, host_bwd);
+  // The host waits in the dispatch for the number of rows that arrive, unless surplus tokens are dropped.
+  pace.gap = WholeIteration() || plan_.drop_pad ? 0 : k_.host_gap * (host_fwd + host_bwd);
   pace.alone = pace.alone_fwd + pace.alone_bwd + pace.gap;
-  pace.paired = plan_.ep_overlap ? SoftMax(s.pair, s.host_fwd + s.host_bwd) + pace.gap : pace.alone;
+  pace.paired = plan_.ep_overlap ? SoftMax(pair, host_fwd + host_bwd) + pace.gap : pace.alone;
   return pace;
+}
+
+RankPace Schedule::MicrobatchPace(const LayerTime& s) const {
+  return PaceFrom(ForwardUs(s), BackwardUs(s), s.pair, s.host_fwd, s.host_bwd);
 }
 
 // How much longer a microbatch takes where ranks wait for each other because their chunks are uneven, as a share: each

@@ -71,7 +71,8 @@ class Schedule {
   const RankContents& FindSlowest();
   void TimeMicrobatch();
   void AddWait();
-  double GapUs(double host_us) const;
+  // `fwd`, `bwd`: of the GPU, and `pair`: of both, one beside the other; microseconds.
+  RankPace PaceFrom(double fwd, double bwd, double pair, double host_fwd, double host_bwd) const;
   double VirtualStages() const { return plan_.pp > 1 ? std::max(1, plan_.vpp) : 1; }
   double WarmUp() const;  // in microbatches
   double SteadyUs() const { return (microbatches_ - unpaired_) * pace_.paired + unpaired_ * pace_.alone; }

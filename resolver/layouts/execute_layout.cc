@@ -165,9 +165,7 @@ absl::Status WeighLoss(const NormalizedIntent& intent, const EvidenceSnapshot& e
     NormalizedIntent asked = intent;
     GiveKnobs(given, &asked);
     FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, Executed(asked, evidence));
-    if (tried.step == nullptr || !Launchable(tried)) continue;
-    if (Launchable(*plan) && RankedUs(tried) >= RankedUs(*plan) * (1 - kAsFast / 2)) continue;
-    TakeExecution(given, std::move(tried), plan);
+    if (RanksBefore(*plan, tried)) TakeExecution(given, std::move(tried), plan);
   }
   return absl::OkStatus();
 }

@@ -335,14 +335,12 @@ bool RecomputeWithinOverlapIsOpen(const NormalizedIntent& intent, const Resolved
   return own.ep > 1 && !roomy && !decided && !Settled(plan, kOverlap) && !Plainest(plan);
 }
 
-// By half of what is as fast; and where the overlap was left to an A/B, by what that asks for.
-bool RanksBefore(const ResolvedPlan& plan, const ResolvedPlan& other) {
-  if (!Launchable(plan)) return true;
-  if (RankedUs(other) >= RankedUs(plan) * (1 - kAsFast / 2)) return false;
-  return !NeedsAb(plan, kOverlap) || Gains(plan.step->step, other.step->step, kErrorsOfAnAb);
-}
-
 }  // namespace
+
+bool RanksBefore(const ResolvedPlan& plan, const ResolvedPlan& other) {
+  if (other.step == nullptr || !Launchable(other)) return false;
+  return !Launchable(plan) || RankedUs(other) < RankedUs(plan) * (1 - kAsFast / 2);
+}
 
 absl::Status WeighWithinOverlap(const NormalizedIntent& intent, const AnswerTo& answer, ResolvedPlan* plan) {
   if (!RecomputeWithinOverlapIsOpen(intent, *plan)) return absl::OkStatus();
@@ -350,9 +348,11 @@ absl::Status WeighWithinOverlap(const NormalizedIntent& intent, const AnswerTo& 
   NormalizedIntent asked = intent;
   GiveKnobs(given, &asked);
   FLIGHTPLAN_ASSIGN_OR_RETURN(ResolvedPlan tried, answer(asked));
-  if (tried.step != nullptr && Launchable(tried) && RanksBefore(*plan, tried)) {
-    TakeExecution(given, std::move(tried), plan);
-  }
+  if (!RanksBefore(*plan, tried)) return absl::OkStatus();
+  // Where the overlap was left to an A/B, by what that asks for.
+  const bool clearly =
+      !Launchable(*plan) || !NeedsAb(*plan, kOverlap) || Gains(plan->step->step, tried.step->step, kErrorsOfAnAb);
+  if (clearly) TakeExecution(given, std::move(tried), plan);
   return absl::OkStatus();
 }
 

@@ -87,6 +87,9 @@ void TakeExecution(const GivenKnobs& given, ResolvedPlan&& tried, ResolvedPlan* 
 absl::Status WeighExecutions(const NormalizedIntent& intent, const EvidenceSnapshot& evidence, double room,
                              ExecutionSearch* search, ResolvedPlan* plan);
 
+// Whether the other starts and comes clearly before it: by half of what is as fast.
+bool RanksBefore(const ResolvedPlan& plan, const ResolvedPlan& other);
+
 using AnswerTo = std::function<absl::StatusOr<ResolvedPlan>(const NormalizedIntent&)>;
 
 // LoongForge computes parts of a layer again within the schedule of its EP overlap. A walk from a plan without comes to

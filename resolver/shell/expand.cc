@@ -30,6 +30,14 @@ bool IsArgument(absl::string_view name) {
   return !name.empty() && (absl::ascii_isdigit(static_cast<unsigned char>(name[0])) || name == "@" || name == "*");
 }
 
+// Substitutions that hold no command are there for what they say: `# a comment between continued lines`.
+bool HoldsNoCommand(absl::string_view substitution) {
+  const bool ticks = absl::ConsumePrefix(&substitution, "`") && absl::ConsumeSuffix(&substitution, "`");
+  if (!ticks && !(absl::ConsumePrefix(&substitution, "$(") && absl::ConsumeSuffix(&substitution, ")"))) return false;
+  const absl::string_view body = absl::StripAsciiWhitespace(substitution);
+  return body.empty() || (body.front() == '#' && !absl::StrContains(body, '\n'));
+}
+
 // They only work on their words.
 constexpr absl::string_view kPrintingPrograms[] = {"echo", "basename", "dirname", "seq"};
 
@@ -163,8 +171,9 @@ void ShellScanner::Expand(Fields* fields, Splitting splitting) {
   if (AtText("$((") && ExpandArithmetic(fields)) return;
   if (Peek() == '`' || Peek(1) == '(') {
     const TracedText output = SkipSubstitution();
-    const bool no_word = output.text.empty() && !output.unset && !output.assumed && splitting == Splitting::kAtBlanks;
-    return no_word ? void() : fields->Joined(output);
+    const bool known = !output.unset && !output.assumed;
+    if (output.text.empty() && known && splitting == Splitting::kAtBlanks) return;  // no word
+    return fields->Joined(output);
   }
   ++at_;
   if (Peek() == '{') return ExpandBraces(fields, splitting, start);
@@ -218,18 +227,6 @@ ShellWords ShellScanner::ValueOf(const std::string& name, bool all_items, size_t
   state_.NotJudged(offset, word.value.text, std::string(why));
   return {std::move(word)};
 }
-
-namespace {
-
-// Substitutions that hold no command are there for what they say: `# a comment between continued lines`.
-bool HoldsNoCommand(absl::string_view substitution) {
-  const bool ticks = absl::ConsumePrefix(&substitution, "`") && absl::ConsumeSuffix(&substitution, "`");
-  if (!ticks && !(absl::ConsumePrefix(&substitution, "$(") && absl::ConsumeSuffix(&substitution, ")"))) return false;
-  const absl::string_view body = absl::StripAsciiWhitespace(substitution);
-  return body.empty() || (body.front() == '#' && !absl::StrContains(body, '\n'));
-}
-
-}  // namespace
 
 // The text of $(...) or `...`, unless its output is known.
 TracedText ShellScanner::SkipSubstitution() {

@@ -111,8 +111,8 @@ void ChooseDispatcherSms(Deliberation& d, absl::string_view backend);
 Recompute RecomputeSoFar(const Deliberation& d);
 
 // Leaves the loss to single operators, which hold less than its native kernel, where `fits` with them and not with it.
-// The kernel's few passes over the logits gain less than graphs do, and than recompute costs.
-void UnfuseLossForRoom(Deliberation& d, absl::FunctionRef<bool(const Features&)> fits);
+// The kernel's few passes over the logits gain less than graphs do, and than recompute costs. Whether it did.
+bool UnfuseLossForRoom(Deliberation& d, absl::FunctionRef<bool(const Features&)> fits);
 
 // The topics, in the order in which they run (decide.cc).
 void DecideSizes(Deliberation& d);

@@ -49,13 +49,10 @@ Config WithPrecision(const Config& config, Precision precision) {
 
 // The loss as the fusions will choose it; `given`: as the configuration has it.
 LossKind LossToBe(const Config& config, const Environment& env, LossKind given) {
-  const Origin fusion = config.origin(K::cross_entropy_loss_fusion), impl = config.origin(K::cross_entropy_fusion_impl);
+  const Origin fusion = config.origin(K::cross_entropy_loss_fusion);
   if (fusion == Origin::kAbsent || (fusion == Origin::kCaller && given == LossKind::kUnfused)) return given;
   if (fusion != Origin::kCaller && config.Get(K::deterministic_mode).truthy()) return LossKind::kUnfused;
-  const absl::string_view kind = config.Get(K::cross_entropy_fusion_impl).text();
-  if (kind == "linear") return LossKind::kLinearFused;
-  const bool te = impl == Origin::kDefault ? TakesTeLoss(env) : kind == "te";
-  return te ? TeLossOf(env) : LossKind::kNativeFused;
+  return TakesTeLoss(config, env) ? TeLossOf(env) : FusedLossOf(config.Get(K::cross_entropy_fusion_impl).text(), env);
 }
 
 // The candidate that the sizes and the request's precision make, before any of the later decisions.
@@ -292,7 +289,11 @@ absl::string_view ObstacleToOverlap(const NormalizedIntent& intent, const Config
   return "";
 }
 
-bool TakesTeLoss(const Environment& env) { return StackOf(env).container && !(env.te_stated && !env.te.has_value()); }
+bool TakesTeLoss(const Config& config, const Environment& env) {
+  const Knob impl = Knob::cross_entropy_fusion_impl;
+  if (config.origin(impl) != Origin::kDefault) return config.Get(impl).text() == "te";
+  return StackOf(env).container && !(env.te_stated && !env.te.has_value());
+}
 
 bool SegmentsMayExpand(const Config& config, const Environment& env) {
   const Value& graphs = config.Get(Knob::cuda_graph_impl);

@@ -120,9 +120,10 @@ inline bool SplitsExpertsAsDense(const Environment& env) { return env.core_relea
 // library that is too old. "": it may run.
 absl::string_view ObstacleToOverlap(const NormalizedIntent& intent, const Config& config);
 
-// Whether the fused loss is Transformer Engine's. Megatron-LM's command line refuses it. Bridge's recipes have it, and
-// what fits in them fits by it, though from Megatron-Core 0.18 on it is said to be unstable.
-bool TakesTeLoss(const Environment& env);
+// Whether the fused loss is, or will be decided to be, Transformer Engine's. Megatron-LM's command line refuses it.
+// Bridge's recipes have it, and what fits in them fits by it, though from Megatron-Core 0.18 on it is said to be
+// unstable.
+bool TakesTeLoss(const Config& config, const Environment& env);
 
 // Whether the allocator's segments may expand: not with user buffers before torch 2.11, nor beside the graphs of core
 // 0.15. An engine that the launch exports to is another matter (Stack::exports_to_engine).

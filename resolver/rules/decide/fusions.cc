@@ -87,19 +87,16 @@ constexpr Row kRope[] = {
      .cites = {"Megatron-LM@d98e8a64dd megatron/core/transformer/transformer_config.py"}},
 };
 
-bool WillTakeTeLoss(D d) {
-  const K impl = K::cross_entropy_fusion_impl;
-  return d.open(impl) ? TakesTeLoss(d.intent.env) : d.is(impl, "te");
-}
+bool WillTakeTeLoss(D d) { return TakesTeLoss(d.config(), d.intent.env); }
+bool WritesInPlace(const Environment& env) { return TeLossOf(env) == LossKind::kTeFused; }
 
 void TakeTeLoss(Deliberation& d) {
   const Environment& env = d.intent.env;
-  const bool in_place = TeLossOf(env) == LossKind::kTeFused;
   constexpr char kInPlace[] = "writes the gradient in place", kOnePass[] = "its kernel goes over the logits once";
   constexpr char kWarned[] =
       ", as Bridge's recipes have it; upstream warns of it (ce-fusion.te-unstable), and native takes more memory";
   d.Follow(K::cross_entropy_fusion_impl, "te", K::cross_entropy_loss_fusion, kRule,
-           absl::StrCat(in_place ? kInPlace : kOnePass, env.core_release < 18 ? "" : kWarned));
+           absl::StrCat(WritesInPlace(env) ? kInPlace : kOnePass, env.core_release < 18 ? "" : kWarned));
 }
 
 constexpr Row kCrossEntropy[] = {
@@ -107,7 +104,7 @@ constexpr Row kCrossEntropy[] = {
      .value = false,
      .why = "Megatron-LM and Megatron-Bridge exclude it in deterministic mode",
      .cites = {"Megatron-LM@d98e8a64dd megatron/training/determinism.py:146"}},
-    {.when = [](D d) { return WillTakeTeLoss(d) && TeLossOf(d.intent.env) == LossKind::kTeFused; },
+    {.when = [](D d) { return WillTakeTeLoss(d) && WritesInPlace(d.intent.env); },
      .value = true,
      .why = "keeps one copy of the logits instead of three",
      .then = TakeTeLoss},
@@ -121,11 +118,11 @@ constexpr Row kCrossEntropy[] = {
 
 }  // namespace
 
-void UnfuseLossForRoom(Deliberation& d, absl::FunctionRef<bool(const Features&)> fits) {
-  if (d.f.candidate.loss != LossKind::kNativeFused || !d.open(K::cross_entropy_loss_fusion) || fits(d.f)) return;
+bool UnfuseLossForRoom(Deliberation& d, absl::FunctionRef<bool(const Features&)> fits) {
+  if (d.f.candidate.loss != LossKind::kNativeFused || !d.open(K::cross_entropy_loss_fusion) || fits(d.f)) return false;
   Features unfused = d.f;
   unfused.candidate.loss = LossKind::kUnfused;
-  if (!fits(unfused)) return;
+  if (!fits(unfused)) return false;
   d.f.candidate.loss = LossKind::kUnfused;
   d.Choose(
       K::cross_entropy_loss_fusion, false,
@@ -134,6 +131,7 @@ void UnfuseLossForRoom(Deliberation& d, absl::FunctionRef<bool(const Features&)>
                               KeptFree(d.f)),
        .basis = Basis::kEstimate,
        .alternatives = {{Value(true), "saves passes over the logits, and what else would make its room costs more"}}});
+  return true;
 }
 
 void DecideSparseAttention(Deliberation& d) { Choose(d, K::dsa_kernel_backend, kRule, kSparseAttention); }

@@ -219,8 +219,12 @@ Recompute RecomputeSoFar(const Deliberation& d) {
 }
 
 void DecideRecompute(Deliberation& d) {
-  UnfuseLossForRoom(d, [&](const Features& f) { return Fits(f, BytesWith(f, RecomputeSoFar(d))); });
-  const double without = BytesWith(d.f, {});
+  double without = BytesWith(d.f, {});
+  if (!Fits(d.f, without)) {
+    const Recompute given = RecomputeSoFar(d);
+    const bool unfused = UnfuseLossForRoom(d, [&](const Features& f) { return Fits(f, BytesWith(f, given)); });
+    if (unfused) without = BytesWith(d.f, {});
+  }
   d.footprint_bytes = without;
   d.recompute_needed = d.f.seq > 0 && !Fits(d.f, without);
   if (!d.open(K::recompute_granularity)) {
