@@ -175,11 +175,10 @@ void RolloutReader::SetPackedLength() {
   if (!tokens.has_value() || *tokens < 1 || *tokens > kMostTokens) return;
   const int64_t cp = knobs_.Size(K::context_parallel_size);
   const int64_t tp = knobs_.Size(K::tensor_model_parallel_size);
-  const int64_t batch = knobs_.Size(K::micro_batch_size);
-  const int64_t pad = SaturatingMul(kPadding, tp);  // of each GPU's share
-  const std::optional<int64_t> share = NextMultiple((*tokens - 1) / batch + 1, pad);
+  const std::optional<int64_t> share = NextMultiple(*tokens, SaturatingMul(kPadding, tp));  // of each GPU's share
   if (knobs_.Unknown(K::context_parallel_size) || knobs_.Unknown(K::tensor_model_parallel_size)) return;
   knobs_.Force(K::seq_length, SaturatingMul(share.value_or(kTooLong), cp));
+  knobs_.Force(K::micro_batch_size, 1);
   packed_ = true;
 }
 
@@ -214,11 +213,15 @@ Launch RenderRollout(const RenderInput& input) {
   Launch launch = WriteMegatronFlags(input, program);
   const Value &length = input.config.Get(K::seq_length), &batch = input.config.Get(K::micro_batch_size);
   const Value& cp = input.config.Get(K::context_parallel_size);
-  if (length.is_int() && batch.is_int() && cp.is_int() && cp.integer() > 0) {
-    const int64_t tokens = SaturatingMul(length.integer(), batch.integer()) / cp.integer();
+  if (length.is_int() && batch == Value(1) && cp.is_int() && cp.integer() > 0) {
+    const int64_t tokens = length.integer() / cp.integer();
     const std::string words = absl::StrCat("--use-dynamic-batch-size --max-tokens-per-gpu ", tokens);
     Ask({"max_tokens_per_gpu", "tokens of a microbatch on each GPU: as many as the plan counts with", words, words, ""},
         words, &launch);
+  } else if (length.is_int()) {
+    const std::string words = absl::StrCat("--rollout-max-context-len ", length.integer());
+    Ask({"rollout_max_context_len", "tokens of a sample: as many as the plan counts with", words, words, ""}, words,
+        &launch);
   }
   if (!input.config.Get(K::save_interval).is_none() && input.config.Get(K::save).is_none()) {
     AskForWord("save", "where checkpoints go", "--save ", "FOLDER", "/checkpoints", &launch);

@@ -94,7 +94,8 @@ class RolloutReader {
   void SetBatch();
   void SetIterations();
   // Samples of any length are packed up to the tokens of a GPU, times the GPUs that share a sequence: for memory, one
-  // sequence of that length. What is written as the length is a placeholder there, which no step comes to hold.
+  // sequence of that length. What is written as the length is a placeholder there, which no step comes to hold, and a
+  // microbatch's number of samples is passed over (slime/backends/megatron_utils/data.py, get_data_iterator).
   void SetPackedLength();
   // The layers of a first or last stage are said of a pipeline alone.
   void CheckStages();
@@ -115,7 +116,8 @@ class RolloutReader {
   bool packed_ = false;
 };
 
-// A launch on the GPUs that its rollouts use too. A microbatch is written as the tokens that it holds on a GPU.
+// A launch on the GPUs that its rollouts use too. A microbatch of one sequence is written as the tokens that it holds
+// on a GPU, of several as so many samples.
 Launch RenderRollout(const RenderInput& input);
 
 }  // namespace flightplan

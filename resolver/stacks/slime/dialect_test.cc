@@ -94,8 +94,9 @@ TEST(ParseSlime, CountsTheTokensOfAGpuAsOneSequence) {
   const ParseResult parsed =
       Read(absl::StrCat(kWhole,
                         " --use-dynamic-batch-size --max-tokens-per-gpu 20000 --context-parallel-size 2 "
-                        "--tensor-model-parallel-size 4"));
+                        "--tensor-model-parallel-size 4 --micro-batch-size 4"));
   EXPECT_EQ(Final(parsed, K::seq_length), Value(2 * 20480));  // padded to 128 for each of four
+  EXPECT_EQ(Final(parsed, K::micro_batch_size), Value(1));    // the number of samples is passed over
   EXPECT_EQ(Final(parsed, K::max_position_embeddings), Value(2 * 20480));
 }
 
@@ -147,14 +148,18 @@ TEST(RenderSlime, WritesTheTokensOfAMicrobatch) {
   env.gpus_per_node = 8;
   Config config = DefaultsFor(env.target, env.core_release, kMain, /*mla=*/false);
   config.Set(K::seq_length, 8192, Origin::kCaller);
-  config.Set(K::micro_batch_size, 2, Origin::kCaller);
+  config.Set(K::micro_batch_size, 1, Origin::kCaller);
   config.Set(K::context_parallel_size, 4, Origin::kCaller);
   const Launch launch = RenderSlime({config, env, EnvVars()});
   EXPECT_TRUE(absl::StrContains(launch.text, "train.py --actor-num-nodes 2 --actor-num-gpus-per-node 8 --colocate"))
       << launch.text;
-  EXPECT_TRUE(absl::StrContains(launch.text, "--use-dynamic-batch-size --max-tokens-per-gpu 4096")) << launch.text;
+  EXPECT_TRUE(absl::StrContains(launch.text, "--use-dynamic-batch-size --max-tokens-per-gpu 2048")) << launch.text;
   EXPECT_TRUE(absl::StrContains(launch.text, "--prompt-data \"${PROMPT_DATA:?the prompts}\"")) << launch.text;
   EXPECT_NE(std::find(launch.argv.begin(), launch.argv.end(), "--context-parallel-size"), launch.argv.end());
+  config.Set(K::micro_batch_size, 2, Origin::kCaller);
+  const Launch several = RenderSlime({config, env, EnvVars()});
+  EXPECT_TRUE(absl::StrContains(several.text, "--rollout-max-context-len 8192")) << several.text;
+  EXPECT_FALSE(absl::StrContains(several.text, "--use-dynamic-batch-size")) << several.text;
 }
 
 }  // namespace
