@@ -20,7 +20,10 @@ int64_t CeilDivide(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); 
 
 }  // namespace
 
-int64_t SizeOf(const Config& config, Knob knob) { return std::max<int64_t>(1, config.Get(knob).integer()); }
+int64_t SizeOf(const Config& config, Knob knob) {
+  const bool as_dense = knob == Knob::expert_tensor_parallel_size && config.Get(knob).is_none();
+  return std::max<int64_t>(1, config.Get(as_dense ? Knob::tensor_model_parallel_size : knob).integer());
+}
 
 Placement PlaceLayout(const Config& config, const Environment& env) {
   const int64_t world = env.world_size.value_or(0);

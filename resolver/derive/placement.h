@@ -18,7 +18,8 @@ struct Placement {
   bool ep_crosses_node = false;
 };
 
-// A size as a configuration has it; one that is not set, or makes no sense, is 1.
+// A size as a configuration has it; one that is not set, or makes no sense, is 1. Unset, experts are split over the
+// tensor-parallel ranks.
 int64_t SizeOf(const Config& config, Knob knob);
 
 Placement PlaceLayout(const Config& config, const Environment& env);

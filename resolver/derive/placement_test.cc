@@ -13,6 +13,7 @@ Config Layout(int64_t tp, int64_t pp, int64_t cp, int64_t ep, int64_t gbs) {
   config.Set(Knob::pipeline_model_parallel_size, Value(pp), Origin::kCaller);
   config.Set(Knob::context_parallel_size, Value(cp), Origin::kCaller);
   config.Set(Knob::expert_model_parallel_size, Value(ep), Origin::kCaller);
+  config.Set(Knob::expert_tensor_parallel_size, Value(1), Origin::kCaller);
   config.Set(Knob::global_batch_size, Value(gbs), Origin::kCaller);
   return config;
 }
@@ -32,6 +33,9 @@ TEST(Placement, GivesTheGroupSizesOfDeepSeekV3OnH100) {
   EXPECT_EQ(placement.microbatch_count, 128);
   EXPECT_EQ(placement.ep_domain_count, 8);
   EXPECT_TRUE(placement.ep_crosses_node);
+  Config unset = Layout(2, 8, 1, 64, 8192);
+  unset.Set(Knob::expert_tensor_parallel_size, Value(), Origin::kDefault);  // as TP
+  EXPECT_EQ(PlaceLayout(unset, Cluster(1024, 8)).expert_data_parallel_size, 1);
 }
 
 TEST(Placement, CountsTheMicrobatchesOfMostOfASchedule) {

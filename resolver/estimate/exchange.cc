@@ -9,8 +9,9 @@ namespace flightplan {
 namespace {
 
 constexpr double kDefaultDeepepSms = 20;  // Megatron-LM@d98e8a64dd token_dispatcher.py:1287
-// Megatron-LM@d98e8a64dd transformer_config.py, moe_hybridep_num_sms
-constexpr double kDefaultHybridepSms = 16;
+// The library's own; Megatron-Core 0.16 alone has a default (16), which stands in its configuration. DeepEP's branch
+// hybrid-ep: deep_ep/hybrid_ep_buffer.py, num_sms_dispatch_api.
+constexpr double kDefaultHybridepSms = 32, kDefaultHybridepNetworkSms = 8;
 
 // Two links that work at once, with some of the shorter one's time showing.
 double BothLinks(double inside_us, double outside_us) {
@@ -27,9 +28,12 @@ double DeepepUs(const GpuRates& rates, double sms) {
 
 }  // namespace
 
-double ExchangeSms(const Candidate& plan) {
+double ExchangeSms(const Candidate& plan, bool crosses_domain) {
   if (plan.dispatcher == Dispatcher::kDeepEp) return plan.num_sms > 0 ? plan.num_sms : kDefaultDeepepSms;
-  if (plan.dispatcher == Dispatcher::kHybridEp) return plan.num_sms > 0 ? plan.num_sms : kDefaultHybridepSms;
+  if (plan.dispatcher == Dispatcher::kHybridEp) {
+    if (plan.num_sms > 0) return plan.num_sms;
+    return crosses_domain ? kDefaultHybridepNetworkSms : kDefaultHybridepSms;
+  }
   return kNcclSms;
 }
 
@@ -95,7 +99,7 @@ ExchangeWork ExchangeOf(const Candidate& plan, const GpuRates& rates, double tok
       break;
     case Dispatcher::kDeepEp:
       work.permute_bytes = work.unpermute_bytes = row * 2 * rows;
-      inside_us = DeepepUs(rates, plan.num_sms > 0 ? plan.num_sms : kDefaultDeepepSms);
+      inside_us = DeepepUs(rates, ExchangeSms(plan, /*crosses_domain=*/false));
       inside = tokens * RanksReached(ep, mlp);  // what a rank keeps is copied all the same
       outside = tokens * RanksReached(domains, mlp) * (domains - 1) / domains;
       break;

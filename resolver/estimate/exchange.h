@@ -21,8 +21,8 @@ struct ExchangeWork {
 // As DeepEP sizes its kernels: deepseek-ai/DeepEP@dd758caf45 deep_ep/buffers/elastic.py:770-778.
 double DistinctGroups(double groups, double experts, double topk);
 
-// SMs that a running exchange keeps from the compute beside it.
-double ExchangeSms(const Candidate& plan);
+// SMs that a running exchange keeps from the compute beside it: the plan's, or its library's default.
+double ExchangeSms(const Candidate& plan, bool crosses_domain);
 
 // `tokens` of this rank, rows of `width` values; `rows` arrive.
 ExchangeWork ExchangeOf(const Candidate& plan, const GpuRates& rates, double tokens, const MlpWork& mlp, double width,

@@ -100,7 +100,8 @@ PairedLayer Assembler::NodesOf(const LayerModules& m, const LayerTime& times) co
   nodes.mlp_wgrad = GpuUs(m.experts.wgrad);
   nodes.dispatch_fwd = nodes.dispatch_bwd = m.exchange.dispatch_us;
   nodes.combine_fwd = nodes.combine_bwd = m.exchange.combine_us + m.on_exchange_us;
-  const double left = rates_.sm_count / (rates_.sm_count - ExchangeSms(plan_));
+  const double sms = ExchangeSms(plan_, m.exchange.inside_share < 1);
+  const double left = rates_.sm_count / (rates_.sm_count - sms);
   const CorunSlowdown slow = {k_.corun_compute * left, 1 + (k_.corun_communication - 1) * m.exchange.inside_share};
   return {nodes, slow};
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "probe/fit/sm_advice.h"
 #include "resolver/derive/steady_passes.h"
+#include "resolver/estimate/exchange.h"
 #include "resolver/estimate/probed_operators.h"
 #include "resolver/estimate/step.h"
 #include "resolver/plan/network.h"
@@ -122,9 +123,6 @@ std::string ExchangeText(const FittedExchange& exchange) {
                       exchange.kind == RowKind::kImported ? " (imported)" : "");
 }
 
-// SMs that the exchange holds.
-double SmsOf(const Question& q) { return q.candidate.num_sms > 0 ? q.candidate.num_sms : kUsualExchangeSms; }
-
 const FittedCorun* CorunFor(const FittedProfile& fitted, const Question& q) {
   return fitted.CorunOver(LinkOf(q.rates, q.candidate.dispatcher, q.crosses_domain), "gemm");
 }
@@ -154,7 +152,7 @@ class Evidence final : public ProbeEvidence {
     if (corun == nullptr) return std::nullopt;
     if (IsOutdone(*corun)) return std::nullopt;
     KeepSteadyPasses(&q->stages);  // for a dozen forecasts
-    const double sms = SmsOf(*q);
+    const double sms = ExchangeSms(q->candidate, q->crosses_domain);
     SetCorun(corun->curve, sms, &q->rates.k);
     const double off = q->Step(q->rates, false), on = q->Step(q->rates, true);
     if (off <= 0 || on <= 0) return std::nullopt;
