@@ -1,8 +1,11 @@
 #include "resolver/base/json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "rapidjson/encodedstream.h"
@@ -80,6 +83,50 @@ std::string WhatIsWrong(rapidjson::ParseErrorCode code, bool too_deep) {
   return rapidjson::GetParseError_En(code);
 }
 
+absl::string_view Name(const rapidjson::Value::Member& member) {
+  return {member.name.GetString(), member.name.GetStringLength()};
+}
+
+bool HasDuplicates(const rapidjson::Value& object) {
+  constexpr SizeType kFew = 16;
+  if (object.MemberCount() <= kFew) {
+    for (auto a = object.MemberBegin(); a != object.MemberEnd(); ++a) {
+      for (auto b = object.MemberBegin(); b != a; ++b) {
+        if (Name(*a) == Name(*b)) return true;
+      }
+    }
+    return false;
+  }
+  absl::flat_hash_set<absl::string_view> names;
+  names.reserve(object.MemberCount());
+  return !std::all_of(object.MemberBegin(), object.MemberEnd(),
+                      [&](const auto& member) { return names.insert(Name(member)).second; });
+}
+
+// Where the last one stands.
+void DropEarlierDuplicates(rapidjson::Value* object, rapidjson::Document::AllocatorType* memory) {
+  absl::flat_hash_set<absl::string_view> behind;
+  std::vector<rapidjson::Value::MemberIterator> last;  // from the end; names are looked at before any is moved
+  for (auto member = object->MemberEnd(); member != object->MemberBegin();) {
+    if (--member; behind.insert(Name(*member)).second) last.push_back(member);
+  }
+  rapidjson::Value kept(rapidjson::kObjectType);
+  for (auto member = last.rbegin(); member != last.rend(); ++member) {
+    kept.AddMember((*member)->name, (*member)->value, *memory);
+  }
+  *object = kept;
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as kMaxJsonDepth
+void KeepLastOfEachName(rapidjson::Value* value, rapidjson::Document::AllocatorType* memory) {
+  if (value->IsArray()) {
+    for (rapidjson::Value& item : value->GetArray()) KeepLastOfEachName(&item, memory);
+  } else if (value->IsObject()) {
+    if (HasDuplicates(*value)) DropEarlierDuplicates(value, memory);
+    for (auto& member : value->GetObject()) KeepLastOfEachName(&member.value, memory);
+  }
+}
+
 template <unsigned flags>
 std::optional<JsonFault> Read(absl::string_view text, rapidjson::Document* document, size_t most_values) {
   rapidjson::ParseResult result;
@@ -95,7 +142,10 @@ std::optional<JsonFault> Read(absl::string_view text, rapidjson::Document* docum
     return !result.IsError();
   };
   document->Populate(parse);
-  if (!result.IsError()) return std::nullopt;
+  if (!result.IsError()) {
+    KeepLastOfEachName(document, &document->GetAllocator());
+    return std::nullopt;
+  }
   if (too_many) return JsonFault{result.Offset(), absl::StrCat("More than ", most_values, " values.")};
   return JsonFault{result.Offset(), WhatIsWrong(result.Code(), too_deep)};
 }

@@ -26,6 +26,7 @@ inline constexpr int kMaxJsonDepth = 100;
 // Nothing: `document` holds what the text says. Text of any content, in UTF-8; a number is the integer that it writes,
 // else the nearest double; one beyond doubles is a fault, as is one value deeper than kMaxJsonDepth.
 // Values and names together are at most `most_values`: each takes some 60 bytes while it is read, "0," among them.
+// Of members with one name the last is there, as Python's reader and Go's have it.
 std::optional<JsonFault> ReadJson(absl::string_view text, JsonNumbers numbers, rapidjson::Document* document,
                                   size_t most_values = std::numeric_limits<size_t>::max());
 

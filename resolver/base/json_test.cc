@@ -27,6 +27,18 @@ std::string FaultOf(absl::string_view text, JsonNumbers numbers = JsonNumbers::k
   return fault.has_value() ? absl::StrCat(fault->offset, ": ", fault->what) : "";
 }
 
+TEST(Json, OfMembersWithOneNameTheLastIsThere) {
+  const rapidjson::Document document = Read(R"({"a": 1, "b": [{"c": 1, "c": 2}], "a": 3, "d": null})");
+  EXPECT_EQ(document.MemberCount(), 3U);
+  EXPECT_EQ(document["a"].GetInt(), 3);
+  EXPECT_EQ(document["b"][0]["c"].GetInt(), 2);
+  std::string many = "{";
+  for (int i = 0; i < 2000; ++i) many += "\"k" + std::to_string(i % 1000) + "\": " + std::to_string(i) + ", ";
+  const rapidjson::Document large = Read(many + "\"z\": {}}");
+  EXPECT_EQ(large.MemberCount(), 1001U);
+  EXPECT_EQ(large["k7"].GetInt(), 1007);
+}
+
 TEST(Json, ReadsWhatItSays) {
   const rapidjson::Document document = Read(R"({"a": [1, -2, 2.5, true, null, "x\u00e9"], "b": {}})");
   ASSERT_TRUE(document.IsObject());

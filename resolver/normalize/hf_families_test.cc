@@ -28,10 +28,10 @@ TEST(HfFamilies, EveryRowNamesAFieldOrAKnob) {
   EXPECT_GE(HfFamilies().size(), 36u);
 }
 
-// A published DeepSeek-V3 with one value in place of its own: the first of two keys counts.
+// A published DeepSeek-V3 with one value in place of its own: the last of two keys counts.
 std::string DeepSeek(absl::string_view field) {
   std::string json = ReadFile("deepseek-v3");
-  json.replace(json.find('{'), 1, absl::StrCat("{", field, ", "));
+  json.replace(json.rfind('}'), 1, absl::StrCat(", ", field, "}"));
   return json;
 }
 

@@ -227,6 +227,8 @@ TEST(ShellInterpreter, OperatesOnStrings) {
            {"A=\npython x.py x${A:-1} y${A-2} ${A:+no}", "x1 y"},
            {"A=(1 2 3)\npython x.py ${A[1]} ${#A[@]} ${A[@]:1} ${A[-1]}", "2 3 2 3 3"},
            {"declare -A S\nS[7b]=28\nM=7b\npython x.py ${S[$M]} ${S[7b]}", "28 28"},
+           {"declare -A S=([7b]=28 # layers\n  [\"13b\"]='4 0')\nM=13b\npython x.py ${S[7b]} \"${S[$M]}\"", "28 4 0"},
+           {"A=(x y z)\nA=([0]=a [1]=b)\npython x.py ${A[@]}", "a b"},
            {"N=4\nG=8\npython x.py $((N * G / 2)) $(( (N+1)**2 )) $((N > 3 ? 1 : 0))", "16 25 1"},
            {"A=B\nB=c\npython x.py ${!A}", "c"},
            {"python x.py $(basename /a/b) $(dirname /a/b) $(echo d) \"$(( 1 / 0 ))\"", "b /a d ?$(( 1 / 0 ))"},

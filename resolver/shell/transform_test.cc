@@ -1,6 +1,8 @@
 #include "resolver/shell/transform.h"
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "resolver/base/work.h"
 
 namespace flightplan {
 namespace {
@@ -9,6 +11,16 @@ namespace {
 std::string Transformed(absl::string_view text, absl::string_view operation) {
   const std::optional<ShellWords> words = TransformShellWords({{TracedText::FromOutside(text), 7}}, operation);
   return words.has_value() ? words->at(0).value.text : "?";
+}
+
+// A class of a pattern is gone through at each place.
+TEST(ShellTransform, PaysForTheLengthOfAClass) {
+  const auto work = [](size_t length) {
+    const Work budget(uint64_t{1} << 40, nullptr);
+    Transformed(std::string(200, 'a'), absl::StrCat("//[", std::string(length, 'b'), "]/y"));
+    return budget.used();
+  };
+  EXPECT_GT(work(100), 5 * work(1));
 }
 
 TEST(ShellTransform, FollowsWhatItsTableLists) {

@@ -103,6 +103,7 @@ class ShellScanner {
   void ReadEscaped(Fields* fields);  // $'...'
   bool SetInteger(const std::string& name, const TracedText& value, bool append);
   ShellWords ReadArray();
+  bool SetKeyedItems(const std::string& name);
   bool SetItem(const std::string& name, const TracedText& subscript, bool append);
   size_t EndOfAssignedName() const;
 
