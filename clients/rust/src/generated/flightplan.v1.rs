@@ -3632,7 +3632,7 @@ pub struct ValidateConfigRequest {
     /// The GPUs it will run on; unset: hardware rules are not judged and the answer says so.
     #[prost(message, optional, tag = "5")]
     pub hardware: ::core::option::Option<Hardware>,
-    /// What is installed.
+    /// What is installed. Unset or empty: unknown.
     #[prost(message, optional, tag = "6")]
     pub software: ::core::option::Option<SoftwareStack>,
     /// Environment variables of the launch.

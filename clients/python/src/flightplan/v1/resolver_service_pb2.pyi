@@ -698,7 +698,7 @@ class ValidateConfigRequest(google.protobuf.message.Message):
 
     @property
     def software(self) -> flightplan.v1.hardware_pb2.SoftwareStack:
-        """What is installed."""
+        """What is installed. Unset or empty: unknown."""
 
     @property
     def env(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:

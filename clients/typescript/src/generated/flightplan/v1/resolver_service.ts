@@ -322,7 +322,7 @@ export interface ValidateConfigRequest {
   hardware:
     | Hardware
     | undefined;
-  /** What is installed. */
+  /** What is installed. Unset or empty: unknown. */
   software:
     | SoftwareStack
     | undefined;

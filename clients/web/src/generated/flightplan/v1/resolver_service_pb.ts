@@ -590,7 +590,7 @@ export type ValidateConfigRequest = Message<"flightplan.v1.ValidateConfigRequest
   hardware?: Hardware | undefined;
 
   /**
-   * What is installed.
+   * What is installed. Unset or empty: unknown.
    *
    * @generated from field: flightplan.v1.SoftwareStack software = 6;
    */

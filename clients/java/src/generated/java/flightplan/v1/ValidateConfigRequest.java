@@ -328,7 +328,7 @@ private static final long serialVersionUID = 0L;
   private flightplan.v1.SoftwareStack software_;
   /**
    * <pre>
-   * What is installed.
+   * What is installed. Unset or empty: unknown.
    * </pre>
    *
    * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -340,7 +340,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is installed.
+   * What is installed. Unset or empty: unknown.
    * </pre>
    *
    * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -352,7 +352,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is installed.
+   * What is installed. Unset or empty: unknown.
    * </pre>
    *
    * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2611,7 +2611,7 @@ java.lang.String defaultValue) {
         flightplan.v1.SoftwareStack, flightplan.v1.SoftwareStack.Builder, flightplan.v1.SoftwareStackOrBuilder> softwareBuilder_;
     /**
      * <pre>
-     * What is installed.
+     * What is installed. Unset or empty: unknown.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2622,7 +2622,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What is installed.
+     * What is installed. Unset or empty: unknown.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2637,7 +2637,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What is installed.
+     * What is installed. Unset or empty: unknown.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2657,7 +2657,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What is installed.
+     * What is installed. Unset or empty: unknown.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2675,7 +2675,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What is installed.
+     * What is installed. Unset or empty: unknown.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2698,7 +2698,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What is installed.
+     * What is installed. Unset or empty: unknown.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2715,7 +2715,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What is installed.
+     * What is installed. Unset or empty: unknown.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2727,7 +2727,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What is installed.
+     * What is installed. Unset or empty: unknown.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2742,7 +2742,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What is installed.
+     * What is installed. Unset or empty: unknown.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>

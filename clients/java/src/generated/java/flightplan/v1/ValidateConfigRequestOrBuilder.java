@@ -156,7 +156,7 @@ public interface ValidateConfigRequestOrBuilder extends
 
   /**
    * <pre>
-   * What is installed.
+   * What is installed. Unset or empty: unknown.
    * </pre>
    *
    * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -165,7 +165,7 @@ public interface ValidateConfigRequestOrBuilder extends
   boolean hasSoftware();
   /**
    * <pre>
-   * What is installed.
+   * What is installed. Unset or empty: unknown.
    * </pre>
    *
    * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -174,7 +174,7 @@ public interface ValidateConfigRequestOrBuilder extends
   flightplan.v1.SoftwareStack getSoftware();
   /**
    * <pre>
-   * What is installed.
+   * What is installed. Unset or empty: unknown.
    * </pre>
    *
    * <code>.flightplan.v1.SoftwareStack software = 6;</code>
