@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "absl/strings/escaping.h"
@@ -269,6 +270,26 @@ std::string YamlNode::Describe() const {
       return "a mapping";
   }
   return "";
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as kMaxYamlDepth
+void MergeYamlKeys(YamlNode* node) {
+  for (YamlNode& item : node->items) MergeYamlKeys(&item);
+  for (auto& [key, value] : node->keys) MergeYamlKeys(&value);
+  const auto merge =
+      std::find_if(node->keys.begin(), node->keys.end(), [](const auto& entry) { return entry.first == kYamlMerge; });
+  if (merge == node->keys.end()) return;
+  const YamlNode under = std::move(merge->second);
+  node->keys.erase(merge);
+  std::set<std::string, std::less<>> own;
+  for (const auto& [key, value] : node->keys) own.insert(key);
+  const auto add = [&](const YamlNode& map) {
+    for (const auto& [key, value] : map.keys) {
+      if (own.insert(key).second) node->keys.emplace_back(key, value);
+    }
+  };
+  add(under);
+  for (const YamlNode& map : under.items) add(map);
 }
 
 absl::Status YamlDocument::Error(const YamlNode& at, absl::string_view field, absl::string_view what) const {

@@ -78,4 +78,9 @@ struct YamlLimits {
 absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view text,
                                        YamlAliases aliases = YamlAliases::kRefused, const YamlLimits& limits = {});
 
+// `<<: *base`, or a list of such: what it names comes to stand under the map's own keys, the first of a list over the
+// others, as PyYAML has it.
+inline constexpr absl::string_view kYamlMerge = "<<";
+void MergeYamlKeys(YamlNode* node);
+
 }  // namespace flightplan

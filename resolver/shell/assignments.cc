@@ -1,5 +1,7 @@
 // What a script assigns: NAME=, NAME+=, NAME[...]= and arrays.
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -126,24 +128,61 @@ bool ShellScanner::SetItem(const std::string& name, const TracedText& subscript,
   return true;
 }
 
-// NAME=([key]=value ...), at the bracket. False: not all of its items have keys, and nothing was read.
-bool ShellScanner::SetKeyedItems(const std::string& name) {
+// Whether NAME=( is followed by [key]=value alone; at the bracket, where it stays.
+bool ShellScanner::HasKeysAlone() {
   const size_t bracket = at_++;
   bool keyed = false;
   for (SkipBlankLines(); Peek() == '['; SkipBlankLines()) {
     const size_t end = EndOfBrackets(script_.text, at_, ']');
     if (end >= script_.text.size() || script_.text[end] != '=') break;
-    if (!keyed && state_.Find(name) != nullptr) state_.Set(name, {}, Offset());
+    at_ = EndOfWord(script_.text, end + 1);
     keyed = true;
-    const TracedText key = Within(at_ + 1, end - 1);
-    at_ = end + 1;
-    if (SetItem(name, key, /*append=*/false)) continue;
-    const int offset = Offset();
-    state_.Set(absl::StrCat(name, "[", key.text, "]"), {ShellWord{ReadJoined(), offset}}, offset);
   }
-  const bool whole = keyed && Peek() == ')';
-  at_ = whole ? at_ + 1 : bracket;
-  return whole;
+  const bool alone = keyed && Peek() == ')';
+  at_ = bracket;
+  return alone;
+}
+
+// NAME=([key]=value ...), at the bracket. False: not all of its items have keys, and nothing was read.
+bool ShellScanner::SetKeyedItems(const std::string& name) {
+  if (!HasKeysAlone()) return false;
+  const int begin = Offset();
+  std::map<std::string, ShellWord, std::less<>> items;  // of one key the last
+  ++at_;
+  for (SkipBlankLines(); Peek() == '['; SkipBlankLines()) {
+    const size_t end = EndOfBrackets(script_.text, at_, ']');
+    std::string key = Within(at_ + 1, end - 1).text;
+    at_ = end + 1;
+    const int offset = Offset();
+    items.insert_or_assign(std::move(key), ShellWord{ReadJoined(), offset});  // sees the array as it was
+  }
+  ++at_;  // )
+  state_.ForgetItems(name, begin);
+  ShellWords in_order;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const auto item = items.find(absl::StrCat(i));
+    if (item == items.end()) break;
+    in_order.push_back(item->second);
+  }
+  const bool gapless = in_order.size() == items.size();
+  if (gapless) {
+    state_.Set(name, std::move(in_order), begin);
+    return true;
+  }
+  if (state_.Find(name) != nullptr) state_.SetUnknown(name, begin);
+  for (auto& [key, word] : items) {
+    const int offset = word.offset;
+    state_.Set(absl::StrCat(name, "[", key, "]"), {std::move(word)}, offset);
+  }
+  return true;
+}
+
+ShellWords ShellScanner::ReadListItem() {
+  const bool substitution = Peek() == '`' || (AtText("$(") && !AtText("$(("));
+  const size_t end = substitution ? EndOfReference(script_.text, at_, depth_) : at_;
+  ShellWords words = ReadWord();
+  if (substitution && at_ == end && words.size() == 1 && words[0].value.unknown()) words[0].value.many = true;
+  return words;
 }
 
 ShellWords ShellScanner::ReadArray() {
@@ -156,7 +195,7 @@ ShellWords ShellScanner::ReadArray() {
       ++at_;
       return items;
     }
-    for (ShellWord& word : ReadWord()) items.push_back(std::move(word));  // a line's end is skipped like a blank
+    for (ShellWord& word : ReadListItem()) items.push_back(std::move(word));  // a line's end is skipped like a blank
   }
 }
 

@@ -150,7 +150,8 @@ ShellScanner::Braces::Reason ShellScanner::Braces::TakeNameFromValue() {
 }
 
 void ShellScanner::Braces::FindItems() {
-  found_ = one_item_ ? scanner_.FindItem(name_, subscript_, &item_) : state_.Find(name_);
+  const std::string name = name_ == "*" ? "@" : name_;
+  found_ = one_item_ ? scanner_.FindItem(name, subscript_, &item_) : state_.Find(name);
   unset_ = found_ == nullptr || (found_->size() == 1 && found_->front().value.unset);
 }
 
@@ -228,8 +229,8 @@ ShellScanner::Braces::Reason ShellScanner::Braces::Word(char sign, size_t begin)
 ShellScanner::Braces::Reason ShellScanner::Braces::Slice() {
   const ShellWords items = Items();
   const size_t colon = text_.find(':', operation_ + 1);
-  const std::optional<int64_t> offset =
-      scanner_.Evaluate(scanner_.Within(operation_ + 1, std::min(colon, text_.size())));
+  std::optional<int64_t> offset = scanner_.Evaluate(scanner_.Within(operation_ + 1, std::min(colon, text_.size())));
+  if (IsAll(name_) && offset.has_value()) --*offset;  // they count from 1: with 0 the script's name is among them
   const std::optional<int64_t> length =
       colon == absl::string_view::npos ? kToTheEnd : scanner_.Evaluate(scanner_.Within(colon + 1, text_.size()));
   if (!offset.has_value() || *offset < 0 || !length.has_value() || *length < 0) return kNotUnderstood;

@@ -20,13 +20,15 @@ Truth And(Truth a, Truth b) {
 Truth Not(Truth a) { return a.has_value() ? Truth(!*a) : std::nullopt; }
 Truth Or(Truth a, Truth b) { return Not(And(Not(a), Not(b))); }
 
-Truth CompareNumbers(absl::string_view op, absl::string_view left, absl::string_view right) {
+// `expressions`: [[ evaluates both sides, which is not followed here; of what is no number [ complains and goes on, and
+// the condition does not hold.
+Truth CompareNumbers(absl::string_view op, absl::string_view left, absl::string_view right, bool expressions) {
   int64_t a = 0, b = 0;
-  // Bash complains of what is no number and goes on: the condition does not hold.
-  if (!absl::SimpleAtoi(absl::StripAsciiWhitespace(left), &a) ||
-      !absl::SimpleAtoi(absl::StripAsciiWhitespace(right), &b)) {
-    return false;
-  }
+  const auto read = [expressions](absl::string_view text, int64_t* number) {
+    text = absl::StripAsciiWhitespace(text);
+    return (expressions && text.empty()) || absl::SimpleAtoi(text, number);
+  };
+  if (!read(left, &a) || !read(right, &b)) return expressions ? std::nullopt : Truth(false);
   if (op == "-eq") return a == b;
   if (op == "-ne") return a != b;
   if (op == "-lt") return a < b;
@@ -105,7 +107,7 @@ class Parser {
     at_ += 3;
     if (left.unknown() || right.unknown() || op == "=~" || op == "-nt" || op == "-ot" || op == "-ef")
       return std::nullopt;
-    if (IsNumeric(op)) return CompareNumbers(op, left.text, right.text);
+    if (IsNumeric(op)) return CompareNumbers(op, left.text, right.text, patterns_);
     if (op == "<") return left.text < right.text;
     if (op == ">") return left.text > right.text;
     const bool same = pattern ? MatchesGlob(right.text, left.text) : left.text == right.text;

@@ -108,17 +108,21 @@ ShellInterpreter::Status ShellInterpreter::ReadCase(ShellScanner* scanner, Mode 
   const bool unknown = word.unknown() || every_branch_;
   scanner->SkipBlankLines();
   scanner->Take("in");
-  bool matched = false;
+  bool taken_one = false, falls = false;  // behind ;& the next arm is entered whatever its patterns are
   while (true) {
     scanner->SkipBlankLines();
     if (scanner->Done() || (scanner->Bare() == "esac" && scanner->Take("esac"))) return std::nullopt;
     const size_t before = scanner->at();
     const bool matches = ReadCasePatterns(scanner, mode, word.text);
-    const Status taken = unknown ? Status() : Status(matches && !matched);
-    matched = matched || matches;
+    const bool enters = falls || (matches && !taken_one);
+    const Status taken = unknown ? Status() : Status(enters);
     const ShellState::Doubt doubt(&state_, unknown);
     ReadList(scanner, UnlessJumped(Under(mode, taken, assumed)), kArmEnds);
-    if (!scanner->Take(";;&") && !scanner->Take(";;")) scanner->Take(";&");
+    falls = false;
+    if (!scanner->Take(";;&")) {  // behind which the next patterns are tried
+      falls = !scanner->Take(";;") && scanner->Take(";&") && enters;
+      taken_one = taken_one || (enters && !falls);
+    }
     if (scanner->at() == before) scanner->Step();
   }
 }
@@ -220,7 +224,7 @@ std::optional<ShellWords> ShellInterpreter::ReadForItems(ShellScanner* scanner, 
     if (mode == Mode::kSkipped) {
       scanner->SkipWord();
     } else {
-      for (ShellWord& word : scanner->ReadWord()) items.push_back(std::move(word));
+      for (ShellWord& word : scanner->ReadListItem()) items.push_back(std::move(word));
     }
   }
   return items;

@@ -56,10 +56,10 @@ std::optional<std::string> Counted(absl::string_view words) {
   if (step == 0 || (numbers.back() - first) / step >= kMost) return std::nullopt;
   std::string output;
   for (int64_t number = first; step > 0 ? number <= numbers.back() : number >= numbers.back(); number += step) {
-    absl::StrAppend(&output, output.empty() ? "" : " ", number);
+    absl::StrAppend(&output, output.empty() ? "" : "\n", number);
     Work::Spend(kShellWordCosts);
   }
-  return output.empty() ? std::nullopt : std::optional(output);  // no word at all, which is not told from an empty one
+  return output;
 }
 
 // What such a program prints; nothing: that is not followed.
@@ -171,9 +171,8 @@ void ShellScanner::Expand(Fields* fields, Splitting splitting) {
   if (AtText("$((") && ExpandArithmetic(fields)) return;
   if (Peek() == '`' || Peek(1) == '(') {
     const TracedText output = SkipSubstitution();
-    const bool known = !output.unset && !output.assumed;
-    if (output.text.empty() && known && splitting == Splitting::kAtBlanks) return;  // no word
-    return fields->Joined(output);
+    if (splitting == Splitting::kNever) return fields->Joined(output);
+    return fields->Split(output, ByteSet(state_.FieldSeparators()));  // without text: no word
   }
   ++at_;
   if (Peek() == '{') return ExpandBraces(fields, splitting, start);
@@ -208,7 +207,7 @@ void ShellScanner::AddValues(Fields* fields, Splitting splitting, const ShellWor
 // The values of a variable; an unknown one is its own spelling, from `start` on.
 ShellWords ShellScanner::ValueOf(const std::string& name, bool all_items, size_t start) {
   const int offset = start < script_.offsets.size() ? script_.offsets[start] : -1;
-  const ShellWords* items = state_.Find(name);
+  const ShellWords* items = state_.Find(name == "*" ? "@" : name);
   const bool argument = IsArgument(name);
   const bool no_value = items == nullptr || (items->size() == 1 && items->front().value.unset);
   if (no_value && state_.assume_unset() && !argument && (IsShellNameStart(name[0]) || name == "#")) {

@@ -151,9 +151,10 @@ TEST(ShellInterpreter, CountsAFileThatSourcesItselfBeforeItIsCopied) {
 TEST(ShellInterpreter, CountsWhatSeqPrints) {
   EXPECT_EQ(Launched("python x.py --a 1 $(seq 16 8 32) --b"), "--a 1 16 24 32 --b");
   EXPECT_EQ(Launched("N=2\npython x.py $(seq $N) $(seq 3 -1 2)"), "1 2 3 2");
+  EXPECT_EQ(Launched("for i in $(seq 3 2); do A=1; done\npython x.py --a $(seq 3 2) --b"), "--a --b");
   for (const absl::string_view unread :
-       {"$(seq 1 0 2)", "$(seq 1 100000)", "$(seq 1 2 3 4)", "$(seq 1.5)", "$(seq 3 2)",
-        "$(seq -9223372036854775808 1)", "$(seq 1 -1 -9223372036854775808)", "$(seq 1 -9223372036854775808 1)"}) {
+       {"$(seq 1 0 2)", "$(seq 1 100000)", "$(seq 1 2 3 4)", "$(seq 1.5)", "$(seq -9223372036854775808 1)",
+        "$(seq 1 -1 -9223372036854775808)", "$(seq 1 -9223372036854775808 1)"}) {
     EXPECT_EQ(Launched(absl::StrCat("python x.py ", unread)), absl::StrCat("?", unread));
   }
 }
@@ -229,6 +230,18 @@ TEST(ShellInterpreter, OperatesOnStrings) {
            {"declare -A S\nS[7b]=28\nM=7b\npython x.py ${S[$M]} ${S[7b]}", "28 28"},
            {"declare -A S=([7b]=28 # layers\n  [\"13b\"]='4 0')\nM=13b\npython x.py ${S[7b]} \"${S[$M]}\"", "28 4 0"},
            {"A=(x y z)\nA=([0]=a [1]=b)\npython x.py ${A[@]}", "a b"},
+           {"A=([1]=16 [0]=28)\npython x.py ${A[@]} ${#A[@]}", "28 16 2"},
+           {"A=(p q)\nA=([0]=${A[1]} [1]=${A[0]})\npython x.py ${A[@]}", "q p"},
+           {"declare -A S=([a]=1 [b]=2)\nS=([a]=${S[b]} [b]=${S[a]})\npython x.py ${S[a]} ${S[b]}", "2 1"},
+           {"declare -A S=([a]=1 [b]=2)\nS=([a]=3)\npython x.py ${S[a]} ${S[b]}", "3 ?${S[b]}"},
+           {"A=($(seq 1 2))\nfor t in $(seq 3 4); do T=$t; done\npython x.py ${A[1]} $T \"$(seq 5 6)\"", "2 4 5\n6"},
+           {"A=($(nodes))\nN=${#A[@]}\npython x.py $N ${A[0]} \"$(nodes)\"", "?${#A[@]} ?${A[0]} ?$(nodes)"},
+           {"set -- $(nodes) 8\npython x.py $# $2", "?$# ?$2"},
+           {"f() { python x.py \"${@:2}\" \"${@:1:1}\" $* ${*:3}; }\nf a b c", "b c a a b c c"},
+           {"N=8\nX=\nT=1\n[[ $X -eq 0 ]] && T=2\npython x.py $T", "2"},
+           {"case big in\n  big) T=2 ;&\n  mid) P=4 ;;\n  *) T=9 ;;\nesac\npython x.py $T $P", "2 4"},
+           {"case big in\n  b*) T=2 ;;&\n  mid) P=4 ;;\n  *g) P=8 ;;\nesac\npython x.py $T $P", "2 8"},
+           {"T=4\nf() { local -n ref=$1; ref=2; }\nf T\npython x.py $T", "?$T"},
            {"N=4\nG=8\npython x.py $((N * G / 2)) $(( (N+1)**2 )) $((N > 3 ? 1 : 0))", "16 25 1"},
            {"A=B\nB=c\npython x.py ${!A}", "c"},
            {"python x.py $(basename /a/b) $(dirname /a/b) $(echo d) \"$(( 1 / 0 ))\"", "b /a d ?$(( 1 / 0 ))"},

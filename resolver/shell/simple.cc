@@ -81,6 +81,7 @@ struct ShellInterpreter::Words {
   bool functions = false;  // -f: it names no variables
   Exports exports = Exports::kAsBefore;
   std::optional<bool> integer;
+  bool refers = false;  // -n: what is assigned names another variable
   bool too_many = false;
 
   void NoteDeclaration() {
@@ -100,7 +101,20 @@ struct ShellInterpreter::Words {
     if (option == 'f') functions = true;
     if (option == 'i') integer = on;
     if (option == 'x') exports = on ? Exports::kYes : Exports::kNo;
-    if (option == 'n' && all[0].value.text == kExport) exports = Exports::kNo;
+    if (option == 'n' && all[0].value.text == kExport) {
+      exports = Exports::kNo;
+    } else if (option == 'n') {
+      refers = on;
+    }
+  }
+
+  // Of a reference's name and of what it stands for nothing is known any more: what is said of one holds for both.
+  void Confuse(const std::string& name, int offset, ShellState* state) const {
+    if (!refers) return;
+    const ShellWords* const other = state->Find(name);
+    const std::string referred = other == nullptr || other->empty() ? "" : other->front().value.text;
+    if (IsVariableName(referred)) state->SetUnknown(referred, offset);
+    state->SetUnknown(name, offset);
   }
 
   void Mark(const std::string& name, ShellState* state) const {
@@ -147,8 +161,10 @@ ShellInterpreter::Words ShellInterpreter::ReadWords(ShellScanner* scanner) {
     if (!name.empty()) {
       if (words.local) state_.Localize(name);
       if (words.integer.has_value()) state_.set_integer(name, *words.integer);
+      const int offset = scanner->Offset();
       scanner->ReadAssignment();
       words.Mark(name, &state_);
+      words.Confuse(name, offset, &state_);
     } else {
       for (ShellWord& word : scanner->ReadWord()) words.all.push_back(std::move(word));
       words.NoteDeclaration();

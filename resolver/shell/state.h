@@ -38,6 +38,7 @@ struct TracedText {
   std::vector<Part> unknown_parts;
   bool unset = false;    // unknown for no other reason than a variable that is not set: the text is its reference
   bool assumed = false;  // the default in ${NAME:-default} of a variable that is not known
+  bool many = false;     // all of an unquoted $(...) in a list: as many words as a run makes of it
 
   static TracedText FromScript(absl::string_view script);
   static TracedText FromOutside(absl::string_view text);
@@ -96,7 +97,8 @@ class ShellState {
   static bool StandsForMany(const TracedText& word);  // one word, or none, or several: the items of such an array
   void Unset(const std::string& name);
   void UnsetItem(const std::string& name, absl::string_view subscript, int offset);  // of an array
-  void Forget(const std::string& name);  // its value, not whether it is exported: `local NAME`
+  void ForgetItems(const std::string& name, int offset);  // those that are kept as variables NAME[key]
+  void Forget(const std::string& name);                   // its value, not whether it is exported: `local NAME`
 
   // ---- what processes get of the variables.
   void Export(const std::string& name);

@@ -1,7 +1,10 @@
-// Of an array what is known where only a run would know how many items it has.
+// Of an array what is known where only a run would know how many items it has, and its items that have names.
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "resolver/base/work.h"
 #include "resolver/shell/state.h"
@@ -22,12 +25,30 @@ size_t ShellState::KnownItems(absl::string_view name, const ShellWords& items) {
   return static_cast<size_t>(std::find_if(items.begin(), items.end(), many) - items.begin());
 }
 
-// "${NAME[@]}", be it cut or respelled, and with what is written in front and behind; not how many there are.
+// "${NAME[@]}", be it cut or respelled, and with what is written in front and behind; not how many there are. Or $(...)
+// in a list.
 bool ShellState::StandsForMany(const TracedText& word) {
-  return std::any_of(word.unknown_parts.begin(), word.unknown_parts.end(), [&word](const TracedText::Part& part) {
-    const absl::string_view text = absl::string_view(word.text).substr(part.begin, part.end - part.begin);
-    return absl::StartsWith(text, "${") && !absl::StartsWith(text, "${#") && absl::StrContains(text, "[@]");
-  });
+  return word.many ||
+         std::any_of(word.unknown_parts.begin(), word.unknown_parts.end(), [&word](const TracedText::Part& part) {
+           const absl::string_view text = absl::string_view(word.text).substr(part.begin, part.end - part.begin);
+           return absl::StartsWith(text, "${") && !absl::StartsWith(text, "${#") && absl::StrContains(text, "[@]");
+         });
+}
+
+void ShellState::ForgetItems(const std::string& name, int offset) {
+  Work::Spend(variables_.size());
+  const std::string begin = absl::StrCat(name, "[");
+  std::vector<std::string> items;
+  for (const auto& [known, unused] : variables_) {
+    if (absl::StartsWith(known, begin)) items.push_back(known);
+  }
+  for (const std::string& item : items) {
+    if (doubtful_) {
+      SetUnknown(item, offset);
+    } else {
+      variables_.erase(item);
+    }
+  }
 }
 
 }  // namespace flightplan

@@ -132,6 +132,7 @@ YamlNode LayeredSettings::Load(absl::string_view name, absl::string_view text, a
     return {};
   }
   YamlNode& root = file->root;
+  MergeYamlKeys(&root);
   if (!own) Unplace(&root);
   YamlNode merged = EmptyMap(), over = EmptyMap();
   for (const Parent& parent : ParentsOf(&root, folder)) {

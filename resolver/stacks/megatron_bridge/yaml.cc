@@ -27,31 +27,10 @@ namespace {
 using K = Knob;
 
 constexpr absl::string_view kTarget = "_target_";
-constexpr absl::string_view kMerge = "<<";
 constexpr size_t kNamedFields = 12;  // of those not looked at, in the note
 
 SourcePosition At(const YamlNode& node) { return {-1, node.line, node.column}; }
 SourcePosition KeyAt(const YamlNode& node) { return {-1, node.key_line, node.key_column}; }
-
-// `<<: *base`, or a list of such: what it names stands under the map's own keys, the first of a list over the others.
-void MergeKeys(YamlNode* node) {
-  for (YamlNode& item : node->items) MergeKeys(&item);
-  for (auto& [key, value] : node->keys) MergeKeys(&value);
-  const auto merge =
-      std::find_if(node->keys.begin(), node->keys.end(), [](const auto& entry) { return entry.first == kMerge; });
-  if (merge == node->keys.end()) return;
-  const YamlNode under = std::move(merge->second);
-  node->keys.erase(merge);
-  std::set<std::string, std::less<>> own;
-  for (const auto& [key, value] : node->keys) own.insert(key);
-  const auto add = [&](const YamlNode& map) {
-    for (const auto& [key, value] : map.keys) {
-      if (own.insert(key).second) node->keys.emplace_back(key, value);
-    }
-  };
-  add(under);
-  for (const YamlNode& map : under.items) add(map);
-}
 
 // All that says what the model is.
 bool NamesModel(const YamlNode& root) {
@@ -208,12 +187,12 @@ bool IsBridgeYaml(absl::string_view text) {
     if (line[0] != ' ') {
       holder = !named && absl::StartsWith(value, "&");
       section = holder ? "" : key;
-      if (!named && !holder && key != kMerge) return false;
+      if (!named && !holder && key != kYamlMerge) return false;
     } else if (holder && OverrideReader::KnowsSection(key) && (value.empty() || value[0] == '&')) {
       section = key;
     } else if (holder && section.empty()) {  // fields of whatever section takes them
       known += FindBridgeField("model", key).has_value() ? 1 : 0;
-    } else if (OverrideReader::LooksInside(section) && key != kMerge) {
+    } else if (OverrideReader::LooksInside(section) && key != kYamlMerge) {
       ++(FindBridgeField(section, key).has_value() ? known : unknown);
     }
   }
@@ -252,7 +231,7 @@ ParseResult ParseBridgeYaml(absl::string_view text, const Environment& env) {
     faults.Refuse({"", {-1, 1, 1}}, OverrideReader::kUnreadable, "the YAML file",
                   "expected the sections of a configuration container: model, train, optimizer ...");
   } else {
-    MergeKeys(&document->root);
+    MergeYamlKeys(&document->root);
     DropHolders(text, &document->root);
     if (!NamesModel(document->root)) result.elsewhere = "in the recipe that this file is merged over";
     Reader(release, &result).Container(document->root);
