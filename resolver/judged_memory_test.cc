@@ -258,7 +258,7 @@ TEST(JudgedMemory, AMemoryFixSaysWhatItCostsTheStep) {
     const v1::Finding* const lacks = FindFinding(answer.findings(), "fit.memory");
     return lacks == nullptr ? std::string() : lacks->needs().substr(lacks->needs().find("; with the "));
   };
-  EXPECT_TRUE(absl::StartsWith(change("h100"), "; with the first fix: step +")) << change("h100");
+  EXPECT_TRUE(absl::StartsWith(change("h100"), "; with the first fix: step -")) << change("h100");
   EXPECT_TRUE(absl::EndsWith(change("vr200-nvl"), "GiB, the step's change is not known")) << change("vr200-nvl");
 }
 

@@ -175,6 +175,12 @@ constexpr ActivationWord kActivationWords[] = {
 // Of switches that say the opposite.
 constexpr Pair kOpposites[] = {{K::persist_layer_norm, K::no_persist_layer_norm},
                                {K::share_embeddings_and_output_weights, K::untie_embeddings_and_output_weights}};
+// Flags that set one field of a configuration class by another name.
+constexpr Pair kFieldsOfFlags[] = {
+    {K::ddp_average_in_collective, K::average_in_collective},
+    {K::ddp_pad_buckets_for_high_nccl_busbw, K::pad_buckets_for_high_nccl_busbw},
+    {K::use_rope_scaling, K::rope_scaling},
+};
 constexpr Pair kGradReduce = {K::grad_reduce_in_fp32, K::accumulate_allreduce_grads_in_fp32};
 
 void NameActivation(Config* config) {
@@ -276,6 +282,15 @@ std::optional<std::vector<std::pair<Knob, Value>>> InOtherWords(Knob word, const
   for (const Pair& pair : kOpposites) {
     if (word == pair.target) return Set{{pair.canonical, Value(!on)}};
   }
+  for (const Pair& pair : kFieldsOfFlags) {
+    if (word == pair.canonical) return Set{{pair.target, value}};
+  }
+  if (word == K::rope_scaling) return Set{{K::use_rope_scaling, value}};
+  if (word == K::check_for_nan_in_loss_and_grad) {
+    return Set{{K::check_for_nan_in_loss, value}, {K::check_for_nan_in_grad, value}};
+  }
+  // Megatron-LM:megatron/training/arguments.py:607
+  if (word == K::recompute_activations) return on ? Set{{K::recompute_granularity, Value("selective")}} : Set{};
   if (word == K::share_embeddings_and_output_weights) return Set{{K::untie_embeddings_and_output_weights, Value(!on)}};
   if (word == kGradReduce.target) return Set{{kGradReduce.canonical, value}};
   if (word == K::bias_swiglu_fusion || word == K::bias_gelu_fusion) {  // one switch, of the activation that there is

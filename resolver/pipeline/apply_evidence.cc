@@ -68,7 +68,8 @@ Finding Calibrated(absl::string_view id, absl::string_view what, const Normalize
 }  // namespace
 
 RunLayout RunLayoutOf(const Config& config) {
-  const auto size = [&](Knob knob) { return SizeOf(config, knob); };
+  // As a report that does not state it has it (reported_run.cc): 1.
+  const auto size = [&](Knob knob) { return std::max<int64_t>(1, config.Get(knob).integer()); };
   return {size(Knob::tensor_model_parallel_size),
           size(Knob::pipeline_model_parallel_size),
           size(Knob::virtual_pipeline_model_parallel_size),

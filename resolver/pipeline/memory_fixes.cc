@@ -170,6 +170,9 @@ void AddExecution(const Config& c, std::vector<Patch>* out) {
   if (FormsSparseScores(c) && c.origin(K::dsa_kernel_backend) != Origin::kCaller) {
     out->push_back({Set(K::dsa_kernel_backend, Value("cudnn"))});
   }
+  if (SizeIn(c, K::tensor_model_parallel_size) > 1 && !c.Get(K::sequence_parallel).truthy()) {
+    out->push_back({Set(K::sequence_parallel, Value(true))});
+  }
   if (FusesLossNatively(c)) out->push_back({UnfusedLoss()});
   if (!full) AddSelective(c, out);
   if (!c.Get(K::use_distributed_optimizer).truthy()) out->push_back({Set(K::use_distributed_optimizer, Value(true))});
@@ -187,7 +190,7 @@ void AddExecution(const Config& c, std::vector<Patch>* out) {
   AddOptimizerOffload(c, out);
 }
 
-constexpr int64_t kMostTimes = 8;           // of a parallel size, in one fix
+constexpr int64_t kMostTimes = 8;           // of a size, in one fix
 constexpr int64_t kMostTensorParallel = 8;  // GPUs of a node of any kind
 
 void AddLayouts(const Config& c, std::vector<Patch>* out) {
@@ -196,8 +199,8 @@ void AddLayouts(const Config& c, std::vector<Patch>* out) {
   const int64_t ep = SizeIn(c, K::expert_model_parallel_size), experts = c.Get(K::num_moe_experts).integer();
   const Value& vpp = c.Get(K::virtual_pipeline_model_parallel_size);
   const bool own_layout = !c.Get(K::pipeline_model_parallel_layout).is_none();
-  if (ep > 0 && experts > 0 && experts % (2 * ep) == 0) {
-    out->push_back({Set(K::expert_model_parallel_size, Value(2 * ep))});
+  for (int64_t times = 2; times <= kMostTimes && experts > 0 && experts % (times * ep) == 0; times *= 2) {
+    out->push_back({Set(K::expert_model_parallel_size, Value(times * ep))});
   }
   if (!own_layout) {
     out->push_back({Set(K::pipeline_model_parallel_size, Value(2 * pp))});
@@ -206,6 +209,13 @@ void AddLayouts(const Config& c, std::vector<Patch>* out) {
       out->push_back(
           {Set(K::pipeline_model_parallel_size, Value(2 * pp)), Set(K::virtual_pipeline_model_parallel_size, half)});
     }
+  }
+  for (int64_t times = 4; times <= kMostTimes && !own_layout; times *= 2) {
+    out->push_back({Set(K::pipeline_model_parallel_size, Value(times * pp))});
+  }
+  const int64_t batch = SizeIn(c, K::micro_batch_size);
+  for (int64_t times = 4; times <= kMostTimes && batch % times == 0; times *= 2) {
+    out->push_back({Set(K::micro_batch_size, Value(batch / times))});
   }
   // Long sequences take more than half away: their logits are as long as they are.
   for (int64_t times = 2; times <= kMostTimes; times *= 2) {

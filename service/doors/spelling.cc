@@ -142,6 +142,8 @@ Spelling TargetSpelling(const Entries& config, absl::string_view target) {
       return field ? absl::StrCat(spelling, "=null") : absl::StrCat("without ", spelling);
     }
     if (!absl::StartsWith(spelling, "--")) return KeyValue(spelling, value);
+    // Behind its flag an empty list is no word, and a parser asks for one.
+    if (value.has_list_value() && value.list_value().values().empty()) return absl::StrCat("without ", spelling);
     if (own_words != nullptr || !value.has_bool_value()) {  // a switch of a stack's own words has a value, too
       return absl::StrCat(spelling, " ", FlagValue(value, own_words != nullptr || TakesWords(knob)));
     }

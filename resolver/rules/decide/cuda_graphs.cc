@@ -236,8 +236,8 @@ void MakeRoomForGraphs(Deliberation& d) {
   if (row == nullptr || row->when != TightMemory) return;
   const Recompute recompute = RecomputeSoFar(d);
   const auto bytes = [&](const Features& f) { return Reserved(f, MemoryNeed(f, recompute)); };
-  const bool unfused = UnfuseLossForRoom(d, [&](const Features& f) { return Fits(f, bytes(f) + GraphBytes(f)); });
-  if (unfused) d.footprint_bytes = bytes(d.f);
+  UnfuseLossForRoom(d, [&](const Features& f) { return Fits(f, bytes(f) + GraphBytes(f)); });
+  d.footprint_bytes = bytes(d.f);  // reported pairs may have had more, or less, computed again than was thought
 }
 
 void RespectGraphs(Deliberation& d) {

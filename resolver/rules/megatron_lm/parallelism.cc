@@ -141,7 +141,12 @@ const Rule kRules[] = {
      .reads = {K::tp_comm_overlap, K::sequence_parallel, K::tensor_model_parallel_size},
      .when = [](F f) { return f.on(K::tp_comm_overlap) && !f.on(K::sequence_parallel); },
      .needs = "tp_comm_overlap needs sequence_parallel and tensor_model_parallel_size above 1",
-     .fixes = {{{K::tp_comm_overlap, false}}}},
+     .fix = [](F f) -> std::vector<Patch> {
+       std::vector<Patch> fixes;
+       if (f.num(K::tensor_model_parallel_size) > 1) fixes.push_back({Assign(K::sequence_parallel, true)});
+       fixes.push_back({Assign(K::tp_comm_overlap, false)});
+       return fixes;
+     }},
     {.id = "mlm.hybridcp-no-pp",
      .area = "context-parallel",
      .at = {Phase::kCliValidate, 1445},
