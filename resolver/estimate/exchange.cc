@@ -9,9 +9,12 @@ namespace flightplan {
 namespace {
 
 constexpr double kDefaultDeepepSms = 20;  // Megatron-LM@d98e8a64dd token_dispatcher.py:1287
-// The library's own; Megatron-Core 0.16 alone has a default (16), which stands in its configuration. DeepEP's branch
-// hybrid-ep: deep_ep/hybrid_ep_buffer.py, num_sms_dispatch_api.
-constexpr double kDefaultHybridepSms = 32, kDefaultHybridepNetworkSms = 8;
+// HybridEP's, as many as were published with it (decide::PublishedSms). What fewer would cost the exchange was not
+// measured, so that they give compute nothing back.
+constexpr double kHybridepSms = 32, kHybridepNetworkSms = 16;
+// Where nobody says it: Megatron-Core 0.16's default, which the rates are fitted with. Its library's own is 32 within a
+// domain and 8 across (DeepEP's branch hybrid-ep: deep_ep/hybrid_ep_buffer.py, num_sms_dispatch_api).
+constexpr double kDefaultHybridepSms = 16;
 
 // Two links that work at once, with some of the shorter one's time showing.
 double BothLinks(double inside_us, double outside_us) {
@@ -31,8 +34,8 @@ double DeepepUs(const GpuRates& rates, double sms) {
 double ExchangeSms(const Candidate& plan, bool crosses_domain) {
   if (plan.dispatcher == Dispatcher::kDeepEp) return plan.num_sms > 0 ? plan.num_sms : kDefaultDeepepSms;
   if (plan.dispatcher == Dispatcher::kHybridEp) {
-    if (plan.num_sms > 0) return plan.num_sms;
-    return crosses_domain ? kDefaultHybridepNetworkSms : kDefaultHybridepSms;
+    if (plan.num_sms == 0) return kDefaultHybridepSms;
+    return std::max<double>(plan.num_sms, crosses_domain ? kHybridepNetworkSms : kHybridepSms);
   }
   return kNcclSms;
 }

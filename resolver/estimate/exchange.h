@@ -21,7 +21,8 @@ struct ExchangeWork {
 // As DeepEP sizes its kernels: deepseek-ai/DeepEP@dd758caf45 deep_ep/buffers/elastic.py:770-778.
 double DistinctGroups(double groups, double experts, double topk);
 
-// SMs that a running exchange keeps from the compute beside it: the plan's, or its library's default.
+// SMs that a running exchange keeps from the compute beside it: the plan's, or its library's default; of HybridEP no
+// fewer than were published with it, where the plan says them.
 double ExchangeSms(const Candidate& plan, bool crosses_domain);
 
 // `tokens` of this rank, rows of `width` values; `rows` arrive.

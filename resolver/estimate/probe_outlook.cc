@@ -152,7 +152,9 @@ class Evidence final : public ProbeEvidence {
     if (corun == nullptr) return std::nullopt;
     if (IsOutdone(*corun)) return std::nullopt;
     KeepSteadyPasses(&q->stages);  // for a dozen forecasts
-    const double sms = ExchangeSms(q->candidate, q->crosses_domain);
+    const bool own_kernels =
+        q->candidate.dispatcher == Dispatcher::kDeepEp || q->candidate.dispatcher == Dispatcher::kHybridEp;
+    const double sms = own_kernels ? ExchangeSms(q->candidate, q->crosses_domain) : kUsualExchangeSms;
     SetCorun(corun->curve, sms, &q->rates.k);
     const double off = q->Step(q->rates, false), on = q->Step(q->rates, true);
     if (off <= 0 || on <= 0) return std::nullopt;
