@@ -91,7 +91,7 @@ absl::StatusOr<JudgeQuestion> ReadQuestion(const v1::ValidateConfigRequest& requ
   ReadTarget(request.target(), "target", &env, &violations);
   ReadSoftware(request.software(), &env, &violations);
   TakeVersionsOfImage(&env);
-  question.software_stated = request.software().ByteSizeLong() > 0;  // an empty message says nothing
+  question.software_stated = request.has_software();
   ReadVariables(request.env(), &env, &violations);
   ReadModelFiles(request.model_files(), &env, &violations);
   if (request.has_hardware()) ReadHardware(request.hardware(), catalog, unknown_gpus, &question, &violations);

@@ -1138,7 +1138,8 @@ type ValidateConfigRequest struct {
 	Target *TargetStack `protobuf:"bytes,4,opt,name=target,proto3" json:"target,omitempty"`
 	// The GPUs it will run on; unset: hardware rules are not judged and the answer says so.
 	Hardware *Hardware `protobuf:"bytes,5,opt,name=hardware,proto3" json:"hardware,omitempty"`
-	// What is installed. Unset or empty: unknown.
+	// What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+	// leave out is not there; what else would be a warning of a variable that is missing is an error then.
 	Software *SoftwareStack `protobuf:"bytes,6,opt,name=software,proto3" json:"software,omitempty"`
 	// Environment variables of the launch.
 	Env map[string]string `protobuf:"bytes,7,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"bytes,2,opt,name=value,proto3"`

@@ -3632,7 +3632,8 @@ pub struct ValidateConfigRequest {
     /// The GPUs it will run on; unset: hardware rules are not judged and the answer says so.
     #[prost(message, optional, tag = "5")]
     pub hardware: ::core::option::Option<Hardware>,
-    /// What is installed. Unset or empty: unknown.
+    /// What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+    /// leave out is not there; what else would be a warning of a variable that is missing is an error then.
     #[prost(message, optional, tag = "6")]
     pub software: ::core::option::Option<SoftwareStack>,
     /// Environment variables of the launch.

@@ -698,7 +698,9 @@ class ValidateConfigRequest(google.protobuf.message.Message):
 
     @property
     def software(self) -> flightplan.v1.hardware_pb2.SoftwareStack:
-        """What is installed. Unset or empty: unknown."""
+        """What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+        leave out is not there; what else would be a warning of a variable that is missing is an error then.
+        """
 
     @property
     def env(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:

@@ -322,7 +322,10 @@ export interface ValidateConfigRequest {
   hardware:
     | Hardware
     | undefined;
-  /** What is installed. Unset or empty: unknown. */
+  /**
+   * What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+   * leave out is not there; what else would be a warning of a variable that is missing is an error then.
+   */
   software:
     | SoftwareStack
     | undefined;

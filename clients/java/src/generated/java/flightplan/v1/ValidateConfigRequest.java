@@ -328,7 +328,8 @@ private static final long serialVersionUID = 0L;
   private flightplan.v1.SoftwareStack software_;
   /**
    * <pre>
-   * What is installed. Unset or empty: unknown.
+   * What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+   * leave out is not there; what else would be a warning of a variable that is missing is an error then.
    * </pre>
    *
    * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -340,7 +341,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is installed. Unset or empty: unknown.
+   * What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+   * leave out is not there; what else would be a warning of a variable that is missing is an error then.
    * </pre>
    *
    * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -352,7 +354,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is installed. Unset or empty: unknown.
+   * What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+   * leave out is not there; what else would be a warning of a variable that is missing is an error then.
    * </pre>
    *
    * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2611,7 +2614,8 @@ java.lang.String defaultValue) {
         flightplan.v1.SoftwareStack, flightplan.v1.SoftwareStack.Builder, flightplan.v1.SoftwareStackOrBuilder> softwareBuilder_;
     /**
      * <pre>
-     * What is installed. Unset or empty: unknown.
+     * What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+     * leave out is not there; what else would be a warning of a variable that is missing is an error then.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2622,7 +2626,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What is installed. Unset or empty: unknown.
+     * What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+     * leave out is not there; what else would be a warning of a variable that is missing is an error then.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2637,7 +2642,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What is installed. Unset or empty: unknown.
+     * What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+     * leave out is not there; what else would be a warning of a variable that is missing is an error then.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2657,7 +2663,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What is installed. Unset or empty: unknown.
+     * What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+     * leave out is not there; what else would be a warning of a variable that is missing is an error then.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2675,7 +2682,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What is installed. Unset or empty: unknown.
+     * What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+     * leave out is not there; what else would be a warning of a variable that is missing is an error then.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2698,7 +2706,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What is installed. Unset or empty: unknown.
+     * What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+     * leave out is not there; what else would be a warning of a variable that is missing is an error then.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2715,7 +2724,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What is installed. Unset or empty: unknown.
+     * What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+     * leave out is not there; what else would be a warning of a variable that is missing is an error then.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2727,7 +2737,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What is installed. Unset or empty: unknown.
+     * What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+     * leave out is not there; what else would be a warning of a variable that is missing is an error then.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -2742,7 +2753,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What is installed. Unset or empty: unknown.
+     * What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+     * leave out is not there; what else would be a warning of a variable that is missing is an error then.
      * </pre>
      *
      * <code>.flightplan.v1.SoftwareStack software = 6;</code>

@@ -156,7 +156,8 @@ public interface ValidateConfigRequestOrBuilder extends
 
   /**
    * <pre>
-   * What is installed. Unset or empty: unknown.
+   * What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+   * leave out is not there; what else would be a warning of a variable that is missing is an error then.
    * </pre>
    *
    * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -165,7 +166,8 @@ public interface ValidateConfigRequestOrBuilder extends
   boolean hasSoftware();
   /**
    * <pre>
-   * What is installed. Unset or empty: unknown.
+   * What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+   * leave out is not there; what else would be a warning of a variable that is missing is an error then.
    * </pre>
    *
    * <code>.flightplan.v1.SoftwareStack software = 6;</code>
@@ -174,7 +176,8 @@ public interface ValidateConfigRequestOrBuilder extends
   flightplan.v1.SoftwareStack getSoftware();
   /**
    * <pre>
-   * What is installed. Unset or empty: unknown.
+   * What is installed. Unset: unknown. Set, be it empty: the caller says what is installed and exported, and what they
+   * leave out is not there; what else would be a warning of a variable that is missing is an error then.
    * </pre>
    *
    * <code>.flightplan.v1.SoftwareStack software = 6;</code>
