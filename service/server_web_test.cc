@@ -205,6 +205,25 @@ TEST_F(WebServerTest, ABatchIsSentWholeAndAnsweredInParts) {
   for (size_t i = 0; i < 3; ++i) EXPECT_THAT(messages[i], HasSubstr("fp1-m"));
 }
 
+// A body of a few KiB may hold many envelopes that are as large as a message may be.
+TEST_F(WebServerTest, WhatEnvelopesUnpackToIsBoundedTogether) {
+  const auto body = [](int count) {
+    const std::string item = absl::StrCat(R"({"requestId":"a)", std::string(900'000, ' '), R"("})");
+    std::string envelopes;
+    for (int i = 0; i < count; ++i) envelopes += WriteEnvelope(kEnvelopeCompressed, Gzip(item));
+    return envelopes;
+  };
+  const auto last = [&](int count) {
+    return Messages(Call({"POST",
+                          "/flightplan.v1.ResolverService/BatchResolve",
+                          {{"content-type", "application/connect+json"}, {"connect-content-encoding", "gzip"}},
+                          body(count)}))
+        .back();
+  };
+  EXPECT_THAT(last(4), Not(HasSubstr("together")));
+  EXPECT_THAT(last(40), AllOf(HasSubstr("resource_exhausted"), HasSubstr("together")));
+}
+
 TEST_F(WebServerTest, TheTimeThatACallerGivesIsKept) {
   control_->Close();
   const WebAnswer answer = Call(kResolve, kQuestion, {{"connect-timeout-ms", "50"}});

@@ -46,6 +46,17 @@ TEST(Variables, OfWhatStandsElsewhereAreUnknown) {
   EXPECT_EQ(job.vars, (EnvVars{{"PP", "1"}}));
 }
 
+// Each look-up compares as much as the name has: a name as long as the text, at each of its brackets, took minutes.
+TEST(Variables, OfLongNamesStayAsTheyStand) {
+  const std::string name(300, 'N'), usual(256, 'U');
+  const Workload job = Job(absl::StrCat(R"({"name": ")", name, R"(", "value": "1"}, {"name": ")", usual,
+                                        R"j(", "value": "2"}, {"name": "L", "value": "$()j", name,
+                                        R"j()"}, {"name": "U", "value": "$()j", usual, R"j()"})j"),
+                           R"("--x")");
+  EXPECT_EQ(job.vars.at("L"), absl::StrCat("$(", name, ")"));
+  EXPECT_EQ(job.vars.at("U"), "2");
+}
+
 TEST(Variables, HaveABound) {
   std::string env = absl::StrCat(R"({"name": "A0", "value": ")", std::string(1 << 10, 'x'), R"("})");
   for (int i = 1; i < 40; ++i) {
