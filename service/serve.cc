@@ -362,6 +362,7 @@ int ServeMain(const std::vector<std::string>& args) {
   (*server)->Stop();
   if (settings->stop_with_stdin) RemoveEmptyFolders(settings->listen);
   log.Write(LogLevel::kInfo, "stopped");
+  if (!(*server)->FlushLogs()) std::_Exit(kStopped);
   return kStopped;
 }
 

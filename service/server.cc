@@ -127,6 +127,8 @@ WebEndpoint::Options WebOptions(const Settings& settings) {
   return options;
 }
 
+constexpr absl::Duration kLastLines = absl::Seconds(1);  // for the logs, where their files hang
+
 bool IsUnix(absl::string_view address) { return absl::StartsWith(address, "unix:"); }
 
 TlsFiles TlsOf(const Settings& settings) {
@@ -182,6 +184,8 @@ struct Server::Parts {
     metrics.OnRead([this] {
       metrics.cache_bytes->Set(static_cast<double>(answers.cache_bytes()));
       metrics.in_flight->Set(static_cast<double>(gate.count()));
+      metrics.unread_bytes->Set(static_cast<double>(unread.bytes()));
+      metrics.unread_given_up->Increment(static_cast<double>(unread.TakeGivenUp()));
       metrics.log_suppressed->Increment(static_cast<double>(log.TakeSuppressed()));
       if (evidence.registry() != nullptr) {
         const EvidenceSnapshot::Held held = evidence.registry()->Current()->held();
@@ -198,7 +202,8 @@ struct Server::Parts {
     if (decisions->enabled()) {
       answers.RecordForReplay(settings.decision_log_text ? LoggedText::kAll : LoggedText::kNone);
     }
-    edge = {&metrics, &log, decisions.get(), &gate, settings.max_deadline, access_policy.access(), evidence.registry()};
+    edge = {&metrics, &log, decisions.get(), &gate, settings.max_deadline, access_policy.access(), evidence.registry(),
+            &unread,  &idle};
     return access_policy.Load(ProcessSources());
   }
 
@@ -292,6 +297,8 @@ struct Server::Parts {
   std::unique_ptr<DecisionLog> decisions;
   std::unique_ptr<ReloadableBackend> backend;
   InFlightGate gate;
+  UnreadAnswers unread;
+  IdleStreams idle;
   AccessPolicy access_policy;
   EvidenceLink evidence;
   AnswerSource answers;
@@ -373,8 +380,12 @@ void Server::Stop() {
   parts_->grpc_server->Wait();
   if (parts_->web != nullptr) parts_->web->AwaitCalls(deadline);
   parts_->stopped = true;
-  parts_->decisions->Flush();
-  parts_->log_sink.Flush();
+  FlushLogs();
+}
+
+bool Server::FlushLogs() {
+  const bool decided = parts_->decisions->Flush(kLastLines);
+  return parts_->log_sink.Flush(kLastLines) && decided;
 }
 
 int Server::http_port() const { return parts_->http == nullptr ? 0 : parts_->http->port(); }

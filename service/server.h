@@ -46,6 +46,8 @@ class Server {
   void Drain();
   // Second step: no new calls; those in flight get drain_timeout. Returns when all have ended.
   void Stop();
+  // False: a log's file takes nothing, and the writer is waited for where this ends.
+  bool FlushLogs();
 
   // Ports in the order of settings.listen; 0 for a unix socket.
   const std::vector<int>& ports() const { return ports_; }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "resolver/base/reason.h"
+#include "service/call/idle_streams.h"
 #include "service/handlers/batch_resolve.h"
 #include "service/testing/server_fixture.h"
 
@@ -131,6 +132,30 @@ TEST_F(ServerTest, AnIdleBatchEndsAtTheServersDeadline) {
   const grpc::Status status = stream->Finish();
   EXPECT_EQ(status.error_code(), StatusCode::DEADLINE_EXCEEDED);
   ExpectMetricBecomes("flightplan_in_flight_requests", 0);
+}
+
+TEST_F(ServerTest, AStreamThatSendsNothingGivesItsPlaceToACall) {
+  settings_.max_in_flight = 2;
+  StartServer();
+  ClientContext idle_context, busy_context;
+  auto idle = resolver_->BatchResolve(&idle_context);
+  auto busy = resolver_->BatchResolve(&busy_context);
+  v1::BatchResolveRequest item;
+  v1::BatchResolveResponse response;
+  *item.mutable_resolve() = RequestNamed("m");
+  ASSERT_TRUE(idle->Write(item) && idle->Read(&response));
+  ASSERT_TRUE(busy->Write(item) && busy->Read(&response));
+  ExpectMetricBecomes("flightplan_in_flight_requests", 2);
+  EXPECT_EQ(Resolve(RequestNamed("at once")).error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  std::this_thread::sleep_for(absl::ToChronoMilliseconds(1.5 * IdleStreams::kPatience));
+  ASSERT_TRUE(busy->Write(item) && busy->Read(&response));
+  EXPECT_TRUE(Resolve(RequestNamed("later")).ok());
+  EXPECT_FALSE(idle->Read(&response));
+  EXPECT_EQ(idle->Finish().error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  ASSERT_TRUE(busy->Write(item) && busy->Read(&response));
+  busy->WritesDone();
+  EXPECT_FALSE(busy->Read(&response));
+  EXPECT_TRUE(busy->Finish().ok());
 }
 
 // What a batch reports to (metrics, log) may be gone as soon as the server has stopped: nothing of it comes later.

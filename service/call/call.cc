@@ -151,7 +151,7 @@ absl::Status Call::Admit(Gated gated) {
     return Refuse(OverQuota(tenant_->name(), absl::StrCat("at most ", tenant_->concurrent(), " calls at once")), delay);
   }
   entered_tenant_ = tenant_ != nullptr;
-  if (!edge_.gate->Enter()) {
+  if (!edge_.gate->Enter() && !(edge_.idle->GiveUpOne() && edge_.gate->Enter())) {
     edge_.metrics->shed_in_flight->Increment();
     return Refuse(absl::ResourceExhaustedError("too many calls in flight"), delay);
   }
@@ -162,6 +162,10 @@ absl::Status Call::Admit(Gated gated) {
 absl::Status Call::RefuseQueue() {
   edge_.metrics->shed_queue->Increment();
   return Refuse(absl::ResourceExhaustedError("too much work is queued before this call"), RetryDelayWithJitter());
+}
+
+absl::Status Call::RefuseUnread() {
+  return Refuse(absl::ResourceExhaustedError("too many answers wait for their readers"), RetryDelayWithJitter());
 }
 
 absl::Status Call::TakeFromQuota() {

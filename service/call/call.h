@@ -13,6 +13,8 @@
 #include "grpcpp/support/server_callback.h"
 #include "service/call/access.h"
 #include "service/call/decision_log.h"
+#include "service/call/idle_streams.h"
+#include "service/call/unread_answers.h"
 #include "service/evidence/evidence_registry.h"
 #include "service/local/steady_time.h"
 #include "service/observe/log.h"
@@ -54,6 +56,8 @@ struct Edge {
   absl::Duration max_deadline;
   const Access* access;
   const EvidenceSource* evidence = nullptr;  // null: none
+  UnreadAnswers* unread = nullptr;
+  IdleStreams* idle = nullptr;
 };
 
 // The caller's id when it is well formed (1 to 128 of [A-Za-z0-9._-]), else a fresh one.
@@ -76,6 +80,8 @@ class Call {
   absl::Status Admit(Gated gated);
   // RESOURCE_EXHAUSTED: what is queued before this call takes too long.
   absl::Status RefuseQueue();
+  // RESOURCE_EXHAUSTED: answers that nobody reads hold too much.
+  absl::Status RefuseUnread();
   // Takes one more call from the tenant's quota: for every item of a stream.
   absl::Status TakeFromQuota();
   // Not OK: the caller has gone or its time is over.
@@ -126,30 +132,36 @@ class Call {
   LogText log_text_;  // what went wrong
 };
 
-// A unary call: made by the handler, ended by it or by whom it hands the call to. On gRPC's own reactor: a reaction of
-// ours would cost every call a hop to another thread.
+// A unary call: made by the handler, ended by it or by whom it hands the call to.
 class UnaryCall final {
  public:
-  UnaryCall(const Edge& edge, const Metrics::Method& method, grpc::CallbackServerContext* context)
-      : call_(edge, method, context), reactor_(context->DefaultReactor()) {}
+  // `answer`: where the handler puts it before the call ends.
+  UnaryCall(const Edge& edge, const Metrics::Method& method, grpc::CallbackServerContext* context,
+            const grpc::ByteBuffer* answer)
+      : call_(edge, method, context), answer_(*answer), reactor_(new AnswerReactor(edge.unread, context)) {}
 
   Call& call() { return call_; }
   // For the handler to return. Taken before the call can end.
   grpc::ServerUnaryReactor* reactor() const { return reactor_; }
   // Destroys this object: the books are closed before the caller can see the answer.
-  void End(const absl::Status& status) {
+  void End(absl::Status status) {
+    const size_t length = status.ok() ? answer_.Length() : 0;
+    if (status.ok() && !call_.edge().unread->HasRoom(call_.payer(), length)) status = call_.RefuseUnread();
     if (status.ok()) call_.CountSent();
+    const size_t bytes = status.ok() ? length : 0;
     const grpc::Status wire = call_.Finish(status);
-    grpc::ServerUnaryReactor* const reactor = reactor_;
+    Tenant* const payer = call_.payer();
+    AnswerReactor* const reactor = reactor_;
     delete this;
-    reactor->Finish(wire);
+    reactor->Send(wire, payer, bytes);
   }
 
  private:
   ~UnaryCall() = default;
 
   Call call_;
-  grpc::ServerUnaryReactor* const reactor_;
+  const grpc::ByteBuffer& answer_;
+  AnswerReactor* const reactor_;
 };
 
 }  // namespace flightplan::service

@@ -91,8 +91,6 @@ void DecisionLog::Write(const DecisionEntry& entry) {
   (sink_->Write(line.Take()) ? metrics_->decision_log_written : metrics_->decision_log_dropped)->Increment();
 }
 
-void DecisionLog::Flush() {
-  if (enabled()) sink_->Flush();
-}
+bool DecisionLog::Flush(absl::Duration at_most) { return !enabled() || sink_->Flush(at_most); }
 
 }  // namespace flightplan::service

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "service/call/answer_source.h"
 #include "service/observe/line_sink.h"
 #include "service/observe/log.h"
@@ -51,7 +52,8 @@ class DecisionLog {
   // The file that is appended to; empty: none.
   const std::string& path() const { return path_; }
   void Write(const DecisionEntry& entry);
-  void Flush();
+  // What was decided until now is in the file. False: not within `at_most`.
+  bool Flush(absl::Duration at_most);
   // The file is opened again, as after it was moved away.
   void Reopen();
 

@@ -43,6 +43,11 @@ class StreamReactor : public Reactor {
   // With the lock held.
   virtual void OnDeadline() = 0;
 
+  // A caller that does not read would hold the call for ever. With the lock held.
+  void StopWriting() {
+    if (writing_ && !finished_) context_->TryCancel();
+  }
+
   std::optional<Call> call_;  // until OnDone
   std::mutex mutex_;          // guards what follows, and what is derived from this
   bool writing_ = false;
@@ -55,8 +60,7 @@ class StreamReactor : public Reactor {
     if (!expired) return;
     const std::lock_guard<std::mutex> lock(mutex_);
     OnDeadline();
-    // A caller that does not read would hold the call for ever.
-    if (writing_ && !finished_) context_->TryCancel();
+    StopWriting();
   }
 
   grpc::CallbackServerContext* const context_;

@@ -48,24 +48,31 @@ EvidenceRegistry::~EvidenceRegistry() {
   wake_.notify_all();
   writer_.join();
   follower_.join();
-  for (Waiting& report : waiting_) report.done(StoreDown("the server stops"));
+  for (auto& [unused, reports] : waiting_) {
+    for (Waiting& report : reports) report.done(StoreDown("the server stops"));
+  }
 }
 
-void EvidenceRegistry::Report(Prepare prepare, Done done) {
+void EvidenceRegistry::Report(absl::string_view tenant, Prepare prepare, Done done) {
   if (!up()) return done(StoreDown("the evidence store does not answer"));
   bool stopping = false;
+  size_t own = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stopping = stopping_;
-    if (!stopping && waiting_.size() < kMaxQueuedReports) {
-      waiting_.push_back({std::move(prepare), std::move(done)});
+    const auto known = waiting_.find(tenant);
+    own = known == waiting_.end() ? 0 : known->second.size();
+    const bool has_share = tenant.empty() || own < kMaxQueuedReports / kTenantShare;
+    if (!stopping && has_share && waiting_count_ < kMaxQueuedReports) {
+      waiting_[std::string(tenant)].push_back({std::move(prepare), std::move(done)});
+      ++waiting_count_;
       done = nullptr;
     }
   }
   if (done == nullptr) return wake_.notify_all();
   if (stopping) return done(StoreDown("the server stops"));
-  done(WithRetry(absl::ResourceExhaustedError(absl::StrCat(kMaxQueuedReports, " reports wait already")),
-                 kComeBackAfter));
+  const std::string whose = tenant.empty() ? "" : absl::StrCat(", ", own, " of them of ", tenant);
+  done(WithRetry(absl::ResourceExhaustedError(absl::StrCat("as many reports wait as may", whose)), kComeBackAfter));
 }
 
 template <class Operation>
@@ -165,15 +172,26 @@ void EvidenceRegistry::Write() {
   for (;;) {
     wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
     if (stopping_) return;
-    std::vector<Waiting> batch;
-    while (!waiting_.empty() && batch.size() < kMaxReportsPerCommit) {
-      batch.push_back(std::move(waiting_.front()));
-      waiting_.pop_front();
-    }
+    std::vector<Waiting> batch = TakeBatch();
     lock.unlock();
     WriteBatch(std::move(batch));
     lock.lock();
   }
+}
+
+// One of each tenant in turn; the first is the one behind the last of the batch before, so that nobody's name helps.
+std::vector<EvidenceRegistry::Waiting> EvidenceRegistry::TakeBatch() {
+  std::vector<Waiting> batch;
+  while (!waiting_.empty() && batch.size() < kMaxReportsPerCommit) {
+    auto reports = waiting_.upper_bound(last_served_);
+    if (reports == waiting_.end()) reports = waiting_.begin();
+    batch.push_back(std::move(reports->second.front()));
+    reports->second.pop_front();
+    last_served_ = reports->first;
+    if (reports->second.empty()) waiting_.erase(reports);
+  }
+  waiting_count_ -= batch.size();
+  return batch;
 }
 
 absl::Status EvidenceRegistry::Commit(const std::vector<EvidenceRecord>& records, std::vector<AddOutcome>* outcomes) {
@@ -186,12 +204,15 @@ absl::Status EvidenceRegistry::Commit(const std::vector<EvidenceRecord>& records
 }
 
 void EvidenceRegistry::RefuseWaiting() {
-  std::deque<Waiting> waiting;
+  decltype(waiting_) waiting;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     waiting.swap(waiting_);
+    waiting_count_ = 0;
   }
-  for (Waiting& report : waiting) report.done(StoreDown("the evidence store does not answer"));
+  for (auto& [unused, reports] : waiting) {
+    for (Waiting& report : reports) report.done(StoreDown("the evidence store does not answer"));
+  }
 }
 
 void EvidenceRegistry::WriteBatch(std::vector<Waiting> batch) {

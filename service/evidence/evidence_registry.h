@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "resolver/evidence/snapshot.h"
 #include "resolver/evidence/store.h"
@@ -30,7 +32,8 @@ class EvidenceSource {
   virtual std::shared_ptr<const EvidenceSnapshot> Current() const = 0;
 };
 
-// The most reports that wait for the writer; further ones are refused with RetryInfo.
+// The most reports that wait for the writer; further ones are refused with RetryInfo. One in kTenantShare of a
+// tenant's.
 inline constexpr size_t kMaxQueuedReports = 1024;
 // The most reports in one transaction.
 inline constexpr size_t kMaxReportsPerCommit = 128;
@@ -73,8 +76,9 @@ class EvidenceRegistry final : public EvidenceSource {
   }
   bool up() const { return up_.load(std::memory_order_relaxed); }
   // `done` is called exactly once, on the writer's thread or, when the report is refused at once, before Report
-  // returns. The snapshot holds the report when it is called with OK.
-  void Report(Prepare prepare, Done done);
+  // returns. The snapshot holds the report when it is called with OK. Tenants take turns; empty: nobody is asked who
+  // they are.
+  void Report(absl::string_view tenant, Prepare prepare, Done done);
   // Calls `before`, then reads all entries of the snapshot again.
   void ReadAgain(const std::function<void()>& before);
 
@@ -84,8 +88,9 @@ class EvidenceRegistry final : public EvidenceSource {
     Done done;
   };
 
-  void Write();   // a thread
-  void Follow();  // a thread
+  void Write();                      // a thread
+  void Follow();                     // a thread
+  std::vector<Waiting> TakeBatch();  // with the lock held
   void WriteBatch(std::vector<Waiting> batch);
   void RefuseWaiting();
   absl::Status Commit(const std::vector<EvidenceRecord>& records, std::vector<AddOutcome>* outcomes);
@@ -105,7 +110,9 @@ class EvidenceRegistry final : public EvidenceSource {
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable wake_;
-  std::deque<Waiting> waiting_;
+  std::map<std::string, std::deque<Waiting>, std::less<>> waiting_;  // by tenant; none is empty
+  size_t waiting_count_ = 0;
+  std::string last_served_;  // the tenant whose report was taken last
   bool stopping_ = false;
   bool first_try_over_ = false;
 

@@ -85,9 +85,10 @@ class EvidenceRegistryTest : public testing::Test {
     hooks.changed = [this](const absl::Status& why) { (why.ok() ? ups_ : downs_).fetch_add(1); };
     return std::make_unique<EvidenceRegistry>(std::move(hooks));
   }
-  static std::future<Stored> Report(EvidenceRegistry* registry, const std::string& id) {
+  static std::future<Stored> Report(EvidenceRegistry* registry, const std::string& id, const std::string& tenant = "") {
     auto answer = std::make_shared<std::promise<Stored>>();
     registry->Report(
+        tenant,
         [id](const EvidenceSnapshot&) -> absl::StatusOr<EvidenceRecord> {
           EvidenceRecord record;
           record.id = id;
@@ -197,6 +198,22 @@ TEST_F(EvidenceRegistryTest, RefusesWhatItCannotQueue) {
   EXPECT_LE(refused, kMaxReportsPerCommit + 1) << "as many as the queue holds were taken";
 }
 
+TEST_F(EvidenceRegistryTest, ATenantLeavesOthersTheirTurn) {
+  const auto registry = Start();
+  disk_->Set(&Disk::stuck, true);
+  std::vector<std::future<Stored>> loud;
+  size_t refused = 0;
+  for (size_t i = 0; i < kMaxQueuedReports; ++i) loud.push_back(Report(registry.get(), absl::StrCat(i), "loud"));
+  std::future<Stored> quiet = Report(registry.get(), "quiet", "quiet");
+  disk_->Set(&Disk::stuck, false);
+  const Stored stored = quiet.get();
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  for (auto& answer : loud) refused += answer.get().ok() ? 0 : 1;
+  EXPECT_GE(refused, kMaxQueuedReports - kMaxQueuedReports / kTenantShare - kMaxReportsPerCommit);
+  // In the commit behind the one that was under way, however many wait.
+  EXPECT_LE(stored->second.revision, 2 + 2 * static_cast<int64_t>(kMaxReportsPerCommit));
+}
+
 TEST_F(EvidenceRegistryTest, WhatWaitsAtTheEndIsAnswered) {
   auto registry = Start();
   disk_->Set(&Disk::stuck, true);
@@ -217,8 +234,9 @@ TEST_F(EvidenceRegistryTest, AReportThatIsNonsenseHoldsUpNoOther) {
   disk_->Set(&Disk::stuck, true);
   auto first = Report(registry.get(), "first");
   auto bad = std::make_shared<std::promise<Stored>>();
-  registry->Report([](const EvidenceSnapshot&) { return absl::InvalidArgumentError("nonsense"); },
-                   [bad](Stored stored) { bad->set_value(std::move(stored)); });
+  registry->Report(
+      "", [](const EvidenceSnapshot&) { return absl::InvalidArgumentError("nonsense"); },
+      [bad](Stored stored) { bad->set_value(std::move(stored)); });
   auto last = Report(registry.get(), "last");
   disk_->Set(&Disk::stuck, false);
   EXPECT_TRUE(first.get().ok());

@@ -92,7 +92,7 @@ grpc::ServerUnaryReactor* HandleAnswer(const Edge& edge, const Metrics::Method& 
                                        AnswerSource* answers, AnswerWorkers* workers, FairPool* searches,
                                        grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                        grpc::ByteBuffer* response) {
-  auto* unary = new UnaryCall(edge, method, context);
+  auto* unary = new UnaryCall(edge, method, context, response);
   grpc::ServerUnaryReactor* const reactor = unary->reactor();
   Call& call = unary->call();
   if (const absl::Status refused = call.Admit(Gated::kYes); !refused.ok()) {

@@ -107,6 +107,7 @@ class BatchCall final : public StreamReactor<grpc::ServerBidiReactor<grpc::ByteB
   void OnWriteDone(bool ok) override {
     const std::lock_guard<std::mutex> lock(mutex_);
     writing_ = false;
+    StopWatching();  // it reads
     LetGo(outgoing_.front().Length());
     outgoing_.pop_front();
     if (ok) call_->CountSent();
@@ -197,6 +198,34 @@ class BatchCall final : public StreamReactor<grpc::ServerBidiReactor<grpc::ByteB
     Advance();
   }
 
+  // Where another call wants the place of this one, whose caller has it wait.
+  bool GiveUp(uint64_t id) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (idle_ != id) return false;  // it has had something to do since, and waits anew
+    idle_ = 0;
+    if (!IsIdle()) return false;
+    End(absl::ResourceExhaustedError(
+        "the place of this stream, which neither sent nor read anything, was wanted: open another one"));
+    call_->LeaveGate();
+    StopWriting();
+    return true;
+  }
+
+  // The caller sends nothing, or does not read what is written.
+  bool IsIdle() const { return !ending_.has_value() && (writing_ || (reading_ && in_work_ == 0 && outgoing_.empty())); }
+  void StopWatching() {
+    if (idle_ != 0) call_->edge().idle->Remove(std::exchange(idle_, 0));
+  }
+
+  void WatchIdleness() {
+    if (!IsIdle()) return StopWatching();
+    if (idle_ != 0) return;
+    idle_ = call_->edge().idle->Add(call_->payer(), [stream = std::weak_ptr<BatchCall>(Self())](uint64_t id) {
+      const std::shared_ptr<BatchCall> alive = stream.lock();
+      return alive != nullptr && alive->GiveUp(id);
+    });
+  }
+
   // Starts whatever can start now. With the lock held.
   void Advance() {
     if (finished_) return;
@@ -211,6 +240,7 @@ class BatchCall final : public StreamReactor<grpc::ServerBidiReactor<grpc::ByteB
       reading_ = true;
       StartRead(&incoming_);
     }
+    WatchIdleness();
     if (in_work_ == 0 && outgoing_.empty() && (no_more_reads_ || ending_.has_value())) {
       finished_ = true;
       Finish(call_->Finish(ending_.value_or(absl::OkStatus())));
@@ -226,6 +256,7 @@ class BatchCall final : public StreamReactor<grpc::ServerBidiReactor<grpc::ByteB
   std::optional<absl::Status> ending_;
   int in_work_ = 0;
   size_t held_bytes_ = 0;
+  uint64_t idle_ = 0;  // its number among the idle ones; 0: it is none of them
   bool reading_ = false;
   bool no_more_reads_ = false;
 };

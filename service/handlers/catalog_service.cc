@@ -50,7 +50,7 @@ class CatalogServiceImpl final : public Base {
     return Serve(list_rules_, &CatalogAnswers::ListRules, c, in, out);
   }
   Reactor* ImportModel(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
-    auto* unary = new UnaryCall(edge_, import_model_, c);
+    auto* unary = new UnaryCall(edge_, import_model_, c, out);
     Reactor* const reactor = unary->reactor();
     if (const absl::Status refused = unary->call().Admit(Gated::kYes); !refused.ok()) {
       unary->End(refused);
@@ -73,7 +73,7 @@ class CatalogServiceImpl final : public Base {
   template <class Request, class Response>
   Reactor* Serve(const Metrics::Method& series, Method<Request, Response> method, Context* context,
                  const ByteBuffer* request, ByteBuffer* response) {
-    auto* unary = new UnaryCall(edge_, series, context);
+    auto* unary = new UnaryCall(edge_, series, context, response);
     grpc::ServerUnaryReactor* const reactor = unary->reactor();
     const auto answers = answers_.Get();
     unary->End(AnswerUnary<Request, Response>(

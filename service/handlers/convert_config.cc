@@ -27,7 +27,7 @@ grpc::ServerUnaryReactor* HandleConvertConfig(const Edge& edge, const Metrics::M
                                               const ResolverBackend* backend, AnswerWorkers* workers,
                                               grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                               grpc::ByteBuffer* response) {
-  auto* unary = new UnaryCall(edge, method, context);
+  auto* unary = new UnaryCall(edge, method, context, response);
   grpc::ServerUnaryReactor* const reactor = unary->reactor();
   if (const absl::Status refused = unary->call().Admit(Gated::kYes); !refused.ok()) {
     unary->End(refused);

@@ -46,7 +46,7 @@ class EvidenceServiceImpl final : public Base {
   template <class Request, class Response, class Method>
   grpc::ServerUnaryReactor* Serve(const Metrics::Method& series, const Method& method, Context* context,
                                   const ByteBuffer* request, ByteBuffer* response) {
-    auto* unary = new UnaryCall(edge_, series, context);
+    auto* unary = new UnaryCall(edge_, series, context, response);
     grpc::ServerUnaryReactor* const reactor = unary->reactor();
     const auto evidence = registry_ == nullptr ? std::make_shared<const EvidenceSnapshot>() : registry_->Current();
     unary->End(AnswerUnary<Request, Response>(

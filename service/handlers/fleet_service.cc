@@ -12,6 +12,8 @@ using grpc::ByteBuffer;
 using v1::FleetService;
 using Context = grpc::CallbackServerContext;
 
+constexpr absl::Duration kFlush = absl::Seconds(1);
+
 absl::Status Summarize(const ByteBuffer& request, const Call& call, ByteBuffer* response) {
   // Where nobody is asked who they are, a neighbour on the machine is as good as an operator.
   if (!call.by_operator()) {
@@ -26,7 +28,7 @@ absl::Status Summarize(const ByteBuffer& request, const Call& call, ByteBuffer* 
         absl::FailedPreconditionError("no file holds this server's decisions: start it with --decision_log file:PATH"),
         "DECISION_LOG_OFF");
   }
-  call.edge().decisions->Flush();
+  call.edge().decisions->Flush(kFlush);  // a file that hangs holds what was decided just now, and no caller
   return AnswerMessage<v1::SummarizeDecisionsRequest, v1::SummarizeDecisionsResponse>(
       request, response, [&](const auto& asked, auto* answer) { return SummarizeDecisions(path, asked, answer); });
 }
@@ -37,7 +39,7 @@ class FleetServiceImpl final : public FleetService::WithRawCallbackMethod_Summar
 
   grpc::ServerUnaryReactor* SummarizeDecisions(Context* context, const ByteBuffer* request,
                                                ByteBuffer* response) override {
-    auto* unary = new UnaryCall(edge_, summarize_, context);
+    auto* unary = new UnaryCall(edge_, summarize_, context, response);
     grpc::ServerUnaryReactor* const reactor = unary->reactor();
     if (const absl::Status refused = unary->call().Admit(Gated::kYes); !refused.ok()) {
       unary->End(refused);

@@ -144,7 +144,7 @@ grpc::ServerUnaryReactor* HandleReportMeasurement(const Edge& edge, const Metric
                                                   const ResolverBackend* backend, EvidenceRegistry* registry,
                                                   grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                   grpc::ByteBuffer* response) {
-  auto* unary = new UnaryCall(edge, method, context);
+  auto* unary = new UnaryCall(edge, method, context, response);
   grpc::ServerUnaryReactor* const reactor = unary->reactor();
   Call& call = unary->call();
   absl::Status refused = call.Admit(Gated::kYes);
@@ -163,6 +163,7 @@ grpc::ServerUnaryReactor* HandleReportMeasurement(const Edge& edge, const Metric
   call.LeaveGate();
   // The call lives until it ends, which is what `done` does.
   registry->Report(
+      call.tenant(),
       [&call, request = *request, reporter, backend](const EvidenceSnapshot& evidence) {
         return Prepare(call, request, reporter, *backend, evidence);
       },

@@ -41,7 +41,7 @@ class TimelineServiceImpl final
 
   grpc::ServerUnaryReactor* DescribeTimeline(Context* context, const ByteBuffer* request,
                                              ByteBuffer* response) override {
-    auto* unary = new UnaryCall(edge_, describe_, context);
+    auto* unary = new UnaryCall(edge_, describe_, context, response);
     grpc::ServerUnaryReactor* const reactor = unary->reactor();
     if (const absl::Status refused = unary->call().Admit(Gated::kYes); !refused.ok()) {
       unary->End(refused);

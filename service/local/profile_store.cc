@@ -103,8 +103,9 @@ absl::StatusOr<std::unique_ptr<ProfileStore>> ProfileStore::Open(
   }
   std::sort(files.begin(), files.end());
   for (const std::string& file : files) {
-    if (store->entries_.size() >= kMaxStoredProfiles) {
-      complain(absl::StrCat(folder, ": more than ", kMaxStoredProfiles, " profiles, the rest is not read"));
+    if (store->entries_.size() >= kMaxStoredProfiles || store->bytes_ >= store->options_.max_bytes) {
+      complain(absl::StrCat(folder, ": more than ", kMaxStoredProfiles, " profiles or ", store->options_.max_bytes,
+                            " bytes, the rest is not read"));
       break;
     }
     if (const absl::Status status = store->Read(file); !status.ok()) complain(std::string(status.message()));
@@ -129,7 +130,8 @@ absl::Status ProfileStore::Read(const std::string& file) {
     status = violations.ToStatus();
     if (status.ok()) {
       if (read.gpu.empty() && options_.gpu_of) read.gpu = options_.gpu_of(read.device_name);
-      entries_[name] = {profile, FitProfile(std::move(read)), Sha256Hex(ProfileToJson(profile))};
+      entries_[name] = {profile, FitProfile(std::move(read)), Sha256Hex(ProfileToJson(profile)), text.size()};
+      bytes_ += text.size();
     }
   }
   return status.ok() ? status : absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message()));
@@ -149,29 +151,40 @@ absl::Status ProfileStore::Prepare(v1::HardwareProfile* profile) const {
 
 absl::StatusOr<v1::HardwareProfile> ProfileStore::Put(v1::HardwareProfile profile) {
   FLIGHTPLAN_RETURN_IF_ERROR(Prepare(&profile));
-  const std::string json = ProfileToJson(profile), digest = Sha256Hex(json), name = profile.name();
+  const std::string json = ProfileToJson(profile), name = profile.name();
   if (json.size() > kMaxProfileBytes) {
     return absl::InvalidArgumentError(absl::StrCat("a profile of ", json.size(), " bytes, at most ", kMaxProfileBytes));
   }
+  Violations violations;
+  Entry entry = {profile, FitProfile(ProfileFromMessage(profile, "", &violations)), Sha256Hex(json), json.size()};
+  const std::lock_guard<std::mutex> writing(writing_);
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::unique_ptr<v1::HardwareProfile> stored, FindStored(name, entry));
+  if (stored != nullptr) return *stored;
+  FLIGHTPLAN_RETURN_IF_ERROR(Write(name, json));
+  const std::lock_guard<std::mutex> lock(mutex_);
+  entries_[name] = std::move(entry);
+  bytes_ += json.size();
+  return profile;
+}
+
+absl::StatusOr<std::unique_ptr<v1::HardwareProfile>> ProfileStore::FindStored(const std::string& name,
+                                                                              const Entry& entry) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto known = entries_.find(name); known != entries_.end()) {
-    if (known->second.digest == digest) return known->second.message;
+    if (known->second.digest == entry.digest) return std::make_unique<v1::HardwareProfile>(known->second.message);
     return WithReason(absl::AlreadyExistsError(absl::StrCat("another profile is called ", name,
                                                             ": give this one a name of its own, or none")),
                       "PROFILE_CONFLICT");
   }
-  if (entries_.size() >= kMaxStoredProfiles) {
-    const bool in_memory = options_.folder.empty();
-    return absl::ResourceExhaustedError(
-        absl::StrCat(kMaxStoredProfiles, " profiles are stored",
-                     in_memory ? " in memory" : absl::StrCat(": delete some files of ", options_.folder),
-                     in_memory ? ": " : ", and ", "start the server again"));
-  }
-  FLIGHTPLAN_RETURN_IF_ERROR(Write(name, json));
-  Violations violations;
-  Entry& entry = entries_[name];
-  entry = {profile, FitProfile(ProfileFromMessage(profile, "", &violations)), digest};
-  return profile;
+  const bool full = entries_.size() >= kMaxStoredProfiles;
+  if (!full && bytes_ + entry.bytes <= options_.max_bytes) return nullptr;
+  const std::string stored =
+      full ? absl::StrCat(kMaxStoredProfiles, " profiles are stored")
+           : absl::StrCat("with this one the profiles have more than ", options_.max_bytes, " bytes");
+  const std::string& folder = options_.folder;
+  return absl::ResourceExhaustedError(
+      folder.empty() ? absl::StrCat(stored, " in memory: start the server again")
+                     : absl::StrCat(stored, ": delete some files of ", folder, ", and start the server again"));
 }
 
 absl::Status ProfileStore::Write(const std::string& name, const std::string& json) const {

@@ -23,6 +23,9 @@ class Catalog;
 namespace flightplan::service {
 
 inline constexpr size_t kMaxStoredProfiles = 1000;
+// Of their files together. In memory they take up to seven times that (small rows, and what is fitted to them); one of
+// all measurements of a GPU has 0.1 MB.
+inline constexpr size_t kMaxStoredProfileBytes = size_t{100} << 20;
 inline constexpr size_t kMaxProfilePageBytes = size_t{3} << 20;
 inline constexpr absl::Duration kDefaultProfileAge = absl::Hours(24 * 30);
 
@@ -30,6 +33,7 @@ struct ProfileStoreOptions {
   std::string folder;                           // made when the first profile is stored; empty: kept in memory alone
   absl::Duration max_age = kDefaultProfileAge;  // older ones are listed, and are no evidence
   std::function<absl::Time()> now;              // empty: the clock
+  size_t max_bytes = kMaxStoredProfileBytes;    // of the files together
   LocalGpus local;                              // a profile of one of these, by another driver, is no evidence
   // The catalogue's system for a device name; empty: none. For profiles that do not name it.
   std::function<std::string(const std::string& device_name)> gpu_of;
@@ -47,7 +51,7 @@ class ProfileStore final : public ProfileSource {
   // content again is fine.
   //   INVALID_ARGUMENT (BadRequest)  not a whole profile, or a synthetic one
   //   ALREADY_EXISTS                 the name is taken by another content (PROFILE_CONFLICT)
-  //   RESOURCE_EXHAUSTED             kMaxStoredProfiles are there
+  //   RESOURCE_EXHAUSTED             kMaxStoredProfiles are there, or max_bytes of them
   //   UNAVAILABLE (STORE_DOWN)       the file cannot be written
   absl::StatusOr<v1::HardwareProfile> Put(v1::HardwareProfile profile);
 
@@ -71,18 +75,23 @@ class ProfileStore final : public ProfileSource {
     v1::HardwareProfile message;
     std::shared_ptr<const FittedProfile> fitted;
     std::string digest;
+    size_t bytes = 0;  // of its file
   };
   explicit ProfileStore(ProfileStoreOptions options) : options_(std::move(options)) {}
 
   absl::Status Read(const std::string& file);
   absl::Status Write(const std::string& name, const std::string& json) const;
   absl::Status Prepare(v1::HardwareProfile* profile) const;
+  // The stored profile of this name where it has this content; null: there is none, and there is room.
+  absl::StatusOr<std::unique_ptr<v1::HardwareProfile>> FindStored(const std::string& name, const Entry& entry) const;
   bool IsEvidence(const Entry& entry) const;
   bool IsLocal(const HardwareProfile& profile) const;
 
   const ProfileStoreOptions options_;
-  mutable std::mutex mutex_;
+  std::mutex writing_;        // held while a file is written, before mutex_
+  mutable std::mutex mutex_;  // never held over the disk, which may hang: every answer asks for the profiles
   std::map<std::string, Entry, std::less<>> entries_;  // guarded by mutex_; by name
+  size_t bytes_ = 0;                                   // guarded by mutex_; of the files of entries_
 };
 
 // `folder` with the names that the catalogue of the time has for devices. `complain` is told of files that are no

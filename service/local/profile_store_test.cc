@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <fstream>
+#include <future>
 #include <limits>
 #include <memory>
 #include <string>
@@ -213,6 +215,34 @@ TEST_F(ProfileStoreTest, WhatIsToBeDoneOnceItIsFullIsSaid) {
   EXPECT_TRUE(absl::StrContains(full.message(),
                                 absl::StrCat("delete some files of ", options_.folder, ", and start the server again")))
       << full;
+}
+
+TEST_F(ProfileStoreTest, TheirBytesAreBoundedToo) {
+  options_.max_bytes = ProfileToJson(Profile("first", 1)).size() * 3 / 2;
+  const auto store = Open();
+  ASSERT_TRUE(store->Put(Profile("first", 1)).ok());
+  const absl::Status full = store->Put(Profile("more", 2)).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
+  EXPECT_TRUE(absl::StrContains(full.message(), absl::StrCat(options_.max_bytes, " bytes"))) << full;
+  EXPECT_TRUE(store->Put(Profile("first", 1)).ok());  // it is there
+  EXPECT_EQ(Found(*Open()), "first");
+}
+
+// A pipe that nobody reads stands in for a folder on a server that has gone: whoever opens it for writing waits.
+TEST_F(ProfileStoreTest, AFolderThatHangsHoldsNoAnswer) {
+  const auto store = Open();
+  ASSERT_TRUE(store->Put(Profile("known", 1)).ok());
+  const std::string pipe = absl::StrCat(options_.folder, "/slow.json.new");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::future<absl::Status> put =
+      std::async(std::launch::async, [&] { return store->Put(Profile("slow", 2)).status(); });
+  EXPECT_EQ(put.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
+  std::future<std::string> found = std::async(std::launch::async, [&] { return Found(*store); });
+  EXPECT_EQ(found.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  std::ifstream reader(pipe);  // lets the writer go on
+  const absl::Status status = put.get();
+  EXPECT_EQ(ReasonOf(status), "STORE_DOWN") << status;  // a pipe cannot be synced
+  EXPECT_EQ(found.get(), "known");
 }
 
 TEST_F(ProfileStoreTest, DevicesAreNamedAsTheCatalogueOfTheTimeNamesThem) {

@@ -97,21 +97,23 @@ bool LineSink::Write(absl::string_view line) {
     }
     queued_.append(line.data(), line.size());
     queued_.push_back('\n');
+    ++asked_;
   }
   written_.fetch_add(1, std::memory_order_relaxed);
   wake_.notify_one();
   return true;
 }
 
-void LineSink::Flush() {
+bool LineSink::Flush(absl::Duration at_most) {
   std::unique_lock<std::mutex> lock(mutex_);
-  idle_.wait(lock, [this] { return queued_.empty() && !writing_ && !reopen_; });
+  return idle_.wait_for(lock, absl::ToChronoNanoseconds(at_most), [this, asked = asked_] { return done_ >= asked; });
 }
 
 void LineSink::Reopen() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     reopen_ = true;
+    ++asked_;
   }
   wake_.notify_one();
 }
@@ -159,17 +161,16 @@ void LineSink::Run() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return stopping_ || reopen_ || !queued_.empty(); });
-    const bool reopen = reopen_;
+    const bool reopen = std::exchange(reopen_, false);
     if (queued_.empty() && !reopen) return;
     batch.swap(queued_);
-    writing_ = true;
+    const uint64_t asked = asked_;
     lock.unlock();
     if (reopen) OpenAgain();
     if (!batch.empty()) WriteLines(batch);
     batch.clear();
     lock.lock();
-    writing_ = false;
-    if (reopen) reopen_ = false;
+    done_ = asked;
     idle_.notify_all();
   }
 }

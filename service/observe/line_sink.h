@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace flightplan::service {
 
@@ -41,8 +42,9 @@ class LineSink {
 
   // Queues `line` and a newline. False: dropped.
   bool Write(absl::string_view line);
-  // Returns once everything queued before the call has been handed to the descriptor, or lost.
-  void Flush();
+  // Returns once everything queued before the call has been handed to the descriptor, or lost. False: not within
+  // `at_most`, as of a file on a server that has gone.
+  bool Flush(absl::Duration at_most);
   // A file is opened again, for all that is not written yet. A new one that cannot be opened changes nothing.
   void Reopen();
 
@@ -72,8 +74,9 @@ class LineSink {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable idle_;
-  std::string queued_;    // lines not yet taken by the writer
-  bool writing_ = false;  // the writer holds lines
+  std::string queued_;  // lines not yet taken by the writer
+  uint64_t asked_ = 0;  // times that something was queued, and of them
+  uint64_t done_ = 0;   // those that the writer is through with
   bool reopen_ = false;
   bool stopping_ = false;
   std::thread writer_;  // last: it uses the members above

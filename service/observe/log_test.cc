@@ -17,6 +17,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "service/call/call.h"
 #include "service/observe/metrics.h"
@@ -49,7 +50,7 @@ TEST(LineSink, WritesLinesInOrder) {
     LineSink sink(pipe.ends[1]);
     EXPECT_TRUE(sink.Write("one"));
     EXPECT_TRUE(sink.Write("two"));
-    sink.Flush();
+    sink.Flush(absl::Seconds(30));
   }
   EXPECT_EQ(pipe.ReadAll(), "one\ntwo\n");
 }
@@ -78,11 +79,25 @@ TEST(LineSink, DropsAndCountsRatherThanWaits) {
   }
 }
 
+TEST(LineSink, AFlushWaitsNoLongerThanItMay) {
+  Pipe pipe;
+  LineSink sink(pipe.ends[1]);
+  const std::string line(4095, 'x');
+  while (sink.Flush(absl::Milliseconds(20))) sink.Write(line);  // until the pipe holds no more
+  std::thread reader([&] {
+    char buffer[4096];
+    size_t left = sink.written() * (line.size() + 1);
+    while (left > 0) left -= static_cast<size_t>(std::max<ssize_t>(read(pipe.ends[0], buffer, sizeof(buffer)), 0));
+  });
+  EXPECT_TRUE(sink.Flush(absl::Seconds(30)));
+  reader.join();
+}
+
 TEST(LineSink, HoldsALineOfExactlyItsSizeAndRefusesOneByteMore) {
   Pipe pipe;
   LineSink sink(pipe.ends[1], 100);
   EXPECT_TRUE(sink.Write(std::string(99, 'x')));
-  sink.Flush();
+  sink.Flush(absl::Seconds(30));
   EXPECT_FALSE(sink.Write(std::string(100, 'x')));
 }
 
@@ -101,7 +116,7 @@ TEST(LineSink, CountsAndTellsWhatADiskDoesNotTake) {
   });
   ASSERT_TRUE(sink.ok()) << sink.status();
   for (int i = 0; i < 3; ++i) EXPECT_TRUE((*sink)->Write("line"));
-  (*sink)->Flush();
+  (*sink)->Flush(absl::Seconds(30));
   EXPECT_EQ((*sink)->lost(), 3u);
   EXPECT_EQ(told, 3u);
   EXPECT_EQ(error, ENOSPC);
@@ -116,18 +131,18 @@ TEST(LineSink, FollowsTheNameOfItsFileWhenItIsMovedAway) {
   const auto sink = LineSink::Append(path, [&](uint64_t lines, int) { again += lines == 0 ? 1 : 0; });
   ASSERT_TRUE(sink.ok()) << sink.status();
   (*sink)->Write("lost");
-  (*sink)->Flush();
+  (*sink)->Flush(absl::Seconds(30));
   ASSERT_EQ(rename(path.c_str(), full.c_str()), 0);
   (*sink)->Reopen();  // as on SIGHUP
   (*sink)->Write("one");
-  (*sink)->Flush();
+  (*sink)->Flush(absl::Seconds(30));
   EXPECT_EQ(Content(path), "one\n");
   EXPECT_EQ(again, 1);
   ASSERT_EQ(rename(path.c_str(), (path + ".1").c_str()), 0);
   // Without a signal it looks once a second: what comes before that goes to the old file.
   while (Content(path).empty()) {
     (*sink)->Write("two");
-    (*sink)->Flush();
+    (*sink)->Flush(absl::Seconds(30));
     usleep(10'000);
   }
   EXPECT_EQ((*sink)->lost(), 1u);
@@ -149,10 +164,10 @@ TEST(LineSink, ATornLineStandsForItself) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   (*sink)->Write("1234567");
   (*sink)->Write("torn");
-  (*sink)->Flush();
+  (*sink)->Flush(absl::Seconds(30));
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   (*sink)->Write("whole");
-  (*sink)->Flush();
+  (*sink)->Flush(absl::Seconds(30));
   const std::string content = Content(path);
   EXPECT_EQ(content.substr(0, 8), "1234567\n");
   EXPECT_EQ(content.substr(content.size() - 7), "\nwhole\n") << content;

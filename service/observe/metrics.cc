@@ -56,6 +56,10 @@ constexpr MetricSpec kTable[] = {
      "Connections at the HTTP ports that got no answer, or an error instead of one."},
     {"flightplan_decision_log_dropped_total", MetricKind::kCounter, "reason",
      "Lines missing in the decision log: no room in its queue, or it could not be written."},
+    {"flightplan_unread_answer_bytes", MetricKind::kGauge, "",
+     "Bytes of unary answers that have not left yet; at most 256 MiB."},
+    {"flightplan_unread_answers_given_up_total", MetricKind::kCounter, "",
+     "Calls ended because their answers, and those of others, were not read."},
     {"flightplan_log_suppressed_total", MetricKind::kCounter, "", "Log lines left out, of many about the same thing."},
     {"flightplan_evidence_store_up", MetricKind::kGauge, "", "0 while the evidence store does not answer, 1 else."},
     {"flightplan_evidence_measurements", MetricKind::kGauge, "", "Measurements in force; at most 100,000."},
@@ -161,6 +165,8 @@ Metrics::Metrics(absl::string_view version, absl::string_view catalog_revision) 
   decision_log_written = Series<Counter>("flightplan_decision_log_written_total", {});
   decision_log_dropped = Series<Counter>("flightplan_decision_log_dropped_total", {{"reason", "queue"}});
   decision_log_lost = Series<Counter>("flightplan_decision_log_dropped_total", {{"reason", "write"}});
+  unread_bytes = Series<Gauge>("flightplan_unread_answer_bytes", {});
+  unread_given_up = Series<Counter>("flightplan_unread_answers_given_up_total", {});
   log_suppressed = Series<Counter>("flightplan_log_suppressed_total", {});
   evidence_up = Series<Gauge>("flightplan_evidence_store_up", {});
   evidence_measurements = Series<Gauge>("flightplan_evidence_measurements", {});

@@ -94,6 +94,7 @@ class Metrics {
   Counter* quota_reload_failures;
   prometheus::Gauge* cache_bytes;
   prometheus::Gauge* in_flight;
+  prometheus::Gauge* unread_bytes;
   prometheus::Gauge* catalog_loaded;
   prometheus::Histogram* stage_queue;
   prometheus::Histogram* stage_parse;
@@ -104,6 +105,7 @@ class Metrics {
   Counter* decision_log_dropped;
   Counter* decision_log_lost;
   Counter* log_suppressed;
+  Counter* unread_given_up;
   prometheus::Gauge* evidence_up;
   prometheus::Gauge* evidence_measurements;
   prometheus::Gauge* evidence_bytes;

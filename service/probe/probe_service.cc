@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "flightplan/v1/probe_service.grpc.pb.h"
+#include "resolver/base/reason.h"
 #include "resolver/base/status_macros.h"
 #include "service/wire/raw_message.h"
 #include "service/wire/status_mapping.h"
@@ -18,6 +19,8 @@ using Reactor = grpc::ServerUnaryReactor;
 using Base = ProbeService::WithRawCallbackMethod_RunProbe<
     ProbeService::WithRawCallbackMethod_GetProfile<ProbeService::WithRawCallbackMethod_ListProfiles<
         ProbeService::WithRawCallbackMethod_ImportProfile<ProbeService::Service>>>>;
+
+constexpr size_t kMaxQueuedImports = 16;  // a folder may hang, and each waiting one holds a caller's place
 
 template <class Request>
 absl::Status Parse(const ByteBuffer& buffer, Request* request) {
@@ -68,21 +71,25 @@ class ProbeServiceImpl final : public Base {
   }
   // Writes a file: not on a thread of gRPC's.
   Reactor* ImportProfile(Context* c, const ByteBuffer* in, ByteBuffer* out) override {
-    auto* unary = new UnaryCall(edge_, Series("ImportProfile"), c);
+    auto* unary = new UnaryCall(edge_, Series("ImportProfile"), c, out);
     grpc::ServerUnaryReactor* const reactor = unary->reactor();
     if (const absl::Status refused = unary->call().Admit(Gated::kYes); !refused.ok()) {
       unary->End(refused);
       return reactor;
     }
     unary->call().CountReceived();
-    probe_.store_pool()->Submit([this, unary, in, out] { unary->End(Import(probe_.context()->store, *in, out)); });
+    const auto import = [this, unary, in, out] { unary->End(Import(probe_.context()->store, *in, out)); };
+    if (!probe_.store_pool()->TrySubmit(import, kMaxQueuedImports)) {
+      unary->End(WithReason(absl::UnavailableError("the folder of the profiles does not keep up: try again later"),
+                            "STORE_DOWN"));
+    }
     return reactor;
   }
 
  private:
   Reactor* Read(const char* method, absl::Status (*answer)(const ProfileStore&, const ByteBuffer&, ByteBuffer*),
                 Context* c, const ByteBuffer* in, ByteBuffer* out) {
-    auto* unary = new UnaryCall(edge_, Series(method), c);
+    auto* unary = new UnaryCall(edge_, Series(method), c, out);
     grpc::ServerUnaryReactor* const reactor = unary->reactor();
     absl::Status status = unary->call().Admit(Gated::kNo);
     if (status.ok()) {

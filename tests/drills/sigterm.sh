@@ -5,11 +5,12 @@
 # usage: sigterm.sh [KIND...]
 # A kind is one of tenant_attacks.py, strangers.py (with "strangers-") or http2_strangers.py (with "http2-"), "http" (silent
 # and endless callers at the HTTP ports), "import" (the terminal program fills the store), "all" of them together, or
-# "strangers" beside that: those whom a front keeps away, at gRPC itself; then it only has to end.
+# "strangers" beside that: those whom a front keeps away, at gRPC itself; then it only has to end. "deaf": nobody reads the
+# log any more.
 source "$(dirname "$0")/lib.sh"
 kinds=("$@")
 [ $# -gt 0 ] || kinds=(plans searches scripts aliases batches reports profiles probes slow strangers-headers strangers-calls
-  http2-bodies http import all strangers)
+  http2-bodies http import deaf all strangers)
 delay=4 timeout=3
 slack=7 # the five seconds that deploy/hardening.md names, and two for a machine that is busy elsewhere; a search may take 120 s
 digest() { printf %s "$1" | sha256sum | cut -d' ' -f1; }
@@ -64,7 +65,40 @@ attack() {
   done
 }
 
+# end_in_time KIND: sends SIGTERM to $pid_a; sets took, in milliseconds, and code.
+end_in_time() {
+  local start
+  start="$(date +%s%N)"
+  kill -TERM "$pid_a"
+  code=0
+  for _ in $(seq $(((delay + timeout + slack) * 20))); do kill -0 "$pid_a" 2>/dev/null || break; sleep 0.05; done
+  took=$((($(date +%s%N) - start) / 1000000))
+  kill -0 "$pid_a" 2>/dev/null && fail "$1: the server goes on $((delay + timeout + slack)) s after SIGTERM"
+  wait "$pid_a" || code=$?
+}
+# Nobody reads the log any more, and its pipe is full: a line would wait for ever.
+deaf() {
+  mkdir "$work/deaf"
+  mkfifo "$work/deaf/log"
+  exec 7<>"$work/deaf/log"
+  timeout 1 cat /dev/zero >&7 || true
+  local http
+  http="$(free_port)"
+  "$flightplan" serve --listen="127.0.0.1:$(free_port)" --http_listen="127.0.0.1:$http" --drain_delay="${delay}s" \
+    --drain_timeout="${timeout}s" 2>&7 7>&- &
+  pid_a=$!
+  wait_for "deaf does not get ready" curl -sf -o "$work/ready" "http://127.0.0.1:$http/readyz"
+  end_in_time deaf
+  exec 7>&-
+  echo "sigterm deaf: exit=$code after_ms=$took of $(((delay + timeout) * 1000))"
+  [ "$code" = 0 ] || fail "deaf: SIGTERM ends the server with $code, not 0"
+}
+
 for kind in "${kinds[@]}"; do
+  if [ "$kind" = deaf ]; then
+    deaf
+    continue
+  fi
   rm -f "$work"/evidence.db*
   serve a --log_level=error --token_file="$work/tokens.yaml" --drain_delay="${delay}s" --drain_timeout="${timeout}s" \
     --evidence_store="sqlite:$work/evidence.db" "${probe[@]}"
@@ -75,13 +109,7 @@ for kind in "${kinds[@]}"; do
   caller=$!
   sleep 1
   kill -0 "$pid_a" 2>/dev/null || fail "$kind: the server has ended before SIGTERM"
-  start="$(date +%s%N)"
-  kill -TERM "$pid_a"
-  code=0
-  for _ in $(seq $(((delay + timeout + slack) * 20))); do kill -0 "$pid_a" 2>/dev/null || break; sleep 0.05; done
-  took=$((($(date +%s%N) - start) / 1000000))
-  kill -0 "$pid_a" 2>/dev/null && fail "$kind: the server goes on $((delay + timeout + slack)) s after SIGTERM"
-  wait "$pid_a" || code=$?
+  end_in_time "$kind"
   wait "$caller" || true
   end_family "${attackers[@]}"
   echo "sigterm $kind: exit=$code after_ms=$took of $(((delay + timeout) * 1000)), good client $(grep -o 'total=[^ ]* ok=[^ ]*' "$work/good")" \

@@ -18,12 +18,13 @@ bindir, seconds = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 5.0
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 BATCH, PLAN, RESOLVE = (f"/flightplan.v1.ResolverService/{name}" for name in ("BatchResolve", "PlanLayouts", "ResolveConfig"))
 HELD_MIB = 256  # more than before; sixteen readers held 1,073 MiB
+UNREAD_MIB = 512  # of unary answers, which may be 256 MiB and what the allocator keeps; sixty readers held 2.5 GB
 MODEL = 'target { framework: "megatron-lm" } model { name: "%s" } hardware { gpu: "h100-sxm" gpu_count: %d }'
 SMALL = MODEL % ("qwen3-30b-a3b", 64) + " workload { seq_length: 4096 global_batch_size: 256 }"
 
 
-def encode(message, text):
-    return subprocess.run(["protoc", f"-I{root}/proto", f"--encode=flightplan.v1.{message}", "flightplan/v1/resolver_service.proto"],
+def encode(message, text, service="resolver_service"):
+    return subprocess.run(["protoc", f"-I{root}/proto", f"--encode=flightplan.v1.{message}", f"flightplan/v1/{service}.proto"],
                           input=text.encode(), stdout=subprocess.PIPE, check=True).stdout
 
 
@@ -117,6 +118,37 @@ def unread_batches():
     return after - before < HELD_MIB and good["failed"] == 0
 
 
+def unread_answers():
+    """Lists of all rules that nobody reads, on many connections: the oldest calls are ended, and others are answered."""
+    server = Server(bindir)
+    server.load(50, 1)
+    before = peak_mib(server.process.pid)
+    ask = encode("ListRulesRequest", "page_size: 1000", "catalog_service")
+    peers = [connect(server, DEAF_OPENING) for _ in range(60)]
+    stop = time.monotonic() + 6 * seconds
+
+    def flood():
+        with contextlib.suppress(OSError):
+            for stream in range(1, 201, 2):
+                for peer in peers:
+                    peer.sendall(grpc_call(stream, "/flightplan.v1.CatalogService/ListRules", ask))
+                if time.monotonic() > stop:
+                    return
+
+    thread = threading.Thread(target=flood)
+    thread.start()
+    good = server.load(50, seconds)
+    thread.join()
+    time.sleep(2)
+    asked = server.metric(r'grpc_server_started_total\{[^}]*grpc_method="ListRules"[^}]*\}')
+    given_up = server.metric("flightplan_unread_answers_given_up_total")
+    after = peak_mib(server.process.pid)
+    print(f"slow_readers: answers asked={asked:.0f} given_up={given_up:.0f} peak_mib={before:.0f}->{after:.0f} "
+          f"good_ok={good['ok']:.0f} good_failed={good['failed']:.0f} good_p99_ms={good['p99_ms']:.0f}", flush=True)
+    server.stop()
+    return after - before < UNREAD_MIB and given_up > 0 and good["failed"] == 0 and good["ok"] >= 0.95 * good["total"]
+
+
 def encode_batch(i, template=[]):  # noqa: B006  one encoding, with a number that is changed
     if not template:
         template.append(encode("BatchResolveRequest", 'request_id: "00000000" resolve { ' + SMALL + LAYOUT + " }"))
@@ -154,6 +186,6 @@ def searches():
     return beside["ok"] >= 0.95 * beside["total"] and beside["failed"] == 0
 
 
-failed = [part.__name__ for part in (unread_plans, unread_batches, searches) if not part()]
+failed = [part.__name__ for part in (unread_plans, unread_answers, unread_batches, searches) if not part()]
 if failed:
     sys.exit(f"failed: {', '.join(failed)}")
