@@ -24,8 +24,8 @@ class UnreadAnswersTest : public testing::Test {
  protected:
   UnreadAnswersTest() { ended().clear(); }
   static std::set<grpc_call*>& ended() {
-    static auto* const all = new std::set<grpc_call*>;
-    return *all;
+    static auto* const kEnded = new std::set<grpc_call*>;
+    return *kEnded;
   }
   UnreadAnswers answers_{100'000, {[](grpc_call*) {}, [](grpc_call* call) { ended().insert(call); }}};
 };
