@@ -27,7 +27,7 @@ class TreeBuilder : public YAML::EventHandler {
   TreeBuilder(absl::string_view text, YamlNode* root, YamlAliases aliases, const YamlLimits& limits)
       : text_(text),
         root_(root),
-        expand_(aliases == YamlAliases::kExpanded),
+        expand_(aliases != YamlAliases::kRefused),
         keys_(limits.keys),
         tree_limit_(limits.tree_bytes) {}
 
@@ -272,26 +272,6 @@ std::string YamlNode::Describe() const {
   return "";
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as kMaxYamlDepth
-void MergeYamlKeys(YamlNode* node) {
-  for (YamlNode& item : node->items) MergeYamlKeys(&item);
-  for (auto& [key, value] : node->keys) MergeYamlKeys(&value);
-  const auto merge =
-      std::find_if(node->keys.begin(), node->keys.end(), [](const auto& entry) { return entry.first == kYamlMerge; });
-  if (merge == node->keys.end()) return;
-  const YamlNode under = std::move(merge->second);
-  node->keys.erase(merge);
-  std::set<std::string, std::less<>> own;
-  for (const auto& [key, value] : node->keys) own.insert(key);
-  const auto add = [&](const YamlNode& map) {
-    for (const auto& [key, value] : map.keys) {
-      if (own.insert(key).second) node->keys.emplace_back(key, value);
-    }
-  };
-  add(under);
-  for (const YamlNode& map : under.items) add(map);
-}
-
 absl::Status YamlDocument::Error(const YamlNode& at, absl::string_view field, absl::string_view what) const {
   return absl::InvalidArgumentError(absl::StrCat(file, ":", at.line, ":", at.column, ": ",
                                                  field.empty() ? "" : absl::StrCat("field ", field, ": "), what));
@@ -314,6 +294,26 @@ absl::Status YamlDocument::CheckKeys(const YamlNode& map, absl::string_view fiel
 }
 
 namespace {
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as kMaxYamlDepth
+void MergeKeys(YamlNode* node) {
+  for (YamlNode& item : node->items) MergeKeys(&item);
+  for (auto& [key, value] : node->keys) MergeKeys(&value);
+  const auto merge =
+      std::find_if(node->keys.begin(), node->keys.end(), [](const auto& entry) { return entry.first == kYamlMerge; });
+  if (merge == node->keys.end()) return;
+  const YamlNode under = std::move(merge->second);
+  node->keys.erase(merge);
+  std::set<std::string, std::less<>> own;
+  for (const auto& [key, value] : node->keys) own.insert(key);
+  const auto add = [&](const YamlNode& map) {
+    for (const auto& [key, value] : map.keys) {
+      if (own.insert(key).second) node->keys.emplace_back(key, value);
+    }
+  };
+  add(under);
+  for (const YamlNode& map : under.items) add(map);
+}
 
 // yaml-cpp guesses UTF-16 or UTF-32 from these, and then takes any bytes for characters.
 bool IsOtherEncoding(absl::string_view text) {
@@ -371,6 +371,7 @@ absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view
   } catch (const std::exception& error) {
     return absl::InvalidArgumentError(absl::StrCat(file, ":1:1: not readable as YAML: ", error.what()));
   }
+  if (aliases == YamlAliases::kMerged) MergeKeys(&document.root);
   return document;
 }
 

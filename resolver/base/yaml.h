@@ -62,7 +62,10 @@ struct YamlDocument {
 };
 
 // kExpanded: an alias becomes a copy of what its anchor named; PyYAML writes one wherever an object is met twice.
-enum class YamlAliases { kRefused, kExpanded };
+// kMerged: then what `<<: *base`, or a list of such, names comes to stand under the map's own keys, the first of a list
+// over the others, as PyYAML has it. A file that is to be edited is read as it is written.
+enum class YamlAliases { kRefused, kExpanded, kMerged };
+inline constexpr absl::string_view kYamlMerge = "<<";
 
 // kLastHolds: a key that is written twice is read as yq reads it.
 enum class YamlKeys { kOnce, kLastHolds };
@@ -77,10 +80,5 @@ struct YamlLimits {
 // are for files of whoever runs the program.
 absl::StatusOr<YamlDocument> ParseYaml(absl::string_view file, absl::string_view text,
                                        YamlAliases aliases = YamlAliases::kRefused, const YamlLimits& limits = {});
-
-// `<<: *base`, or a list of such: what it names comes to stand under the map's own keys, the first of a list over the
-// others, as PyYAML has it.
-inline constexpr absl::string_view kYamlMerge = "<<";
-void MergeYamlKeys(YamlNode* node);
 
 }  // namespace flightplan

@@ -125,14 +125,13 @@ void LayeredSettings::Fault(SourcePosition at, std::string seen, std::string nee
 
 YamlNode LayeredSettings::Load(absl::string_view name, absl::string_view text, absl::string_view folder, bool own,
                                int* files_left) {
-  absl::StatusOr<YamlDocument> file = ParseYaml(name, text, YamlAliases::kExpanded);
+  absl::StatusOr<YamlDocument> file = ParseYaml(name, text, YamlAliases::kMerged);
   if (file.ok() && file->root.kind == YamlNode::Kind::kNull) file->root.kind = YamlNode::Kind::kMap;  // an empty file
   if (!file.ok() || file->root.kind != YamlNode::Kind::kMap) {
     Fault({}, Printable(name), file.ok() ? "a map of settings" : std::string(file.status().message()));
     return {};
   }
   YamlNode& root = file->root;
-  MergeYamlKeys(&root);
   if (!own) Unplace(&root);
   YamlNode merged = EmptyMap(), over = EmptyMap();
   for (const Parent& parent : ParentsOf(&root, folder)) {

@@ -245,8 +245,7 @@ ParseResult ParseFlagScaleYaml(absl::string_view text, const Environment& env) {
 }
 
 std::string FlagScaleTask(absl::string_view text) {
-  absl::StatusOr<YamlDocument> document = ParseYaml("experiment", text, YamlAliases::kExpanded);
-  if (document.ok()) MergeYamlKeys(&document->root);
+  const absl::StatusOr<YamlDocument> document = ParseYaml("experiment", text, YamlAliases::kMerged);
   const YamlNode* node = document.ok() ? &document->root : nullptr;
   for (const absl::string_view key : {"experiment", "task", "type"}) {
     if (node != nullptr) node = node->Find(key);

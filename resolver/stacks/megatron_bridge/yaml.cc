@@ -223,7 +223,7 @@ void DropHolders(absl::string_view text, YamlNode* root) {
 ParseResult ParseBridgeYaml(absl::string_view text, const Environment& env) {
   ParseResult result;
   const int release = NearestRelease(kBridgeReleases, env.bridge_release);
-  absl::StatusOr<YamlDocument> document = ParseYaml("config", text, YamlAliases::kExpanded);
+  absl::StatusOr<YamlDocument> document = ParseYaml("config", text, YamlAliases::kMerged);
   OverrideReader faults(release, &result);
   if (!document.ok()) {
     faults.Refuse({"", {}}, OverrideReader::kUnreadable, "the YAML file", std::string(document.status().message()));
@@ -231,7 +231,6 @@ ParseResult ParseBridgeYaml(absl::string_view text, const Environment& env) {
     faults.Refuse({"", {-1, 1, 1}}, OverrideReader::kUnreadable, "the YAML file",
                   "expected the sections of a configuration container: model, train, optimizer ...");
   } else {
-    MergeYamlKeys(&document->root);
     DropHolders(text, &document->root);
     if (!NamesModel(document->root)) result.elsewhere = "in the recipe that this file is merged over";
     Reader(release, &result).Container(document->root);

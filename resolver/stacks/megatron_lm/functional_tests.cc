@@ -18,17 +18,6 @@ using Kind = YamlNode::Kind;
 constexpr absl::string_view kArguments = "MODEL_ARGS", kVariables = "ENV_VARS";
 constexpr absl::string_view kType = "TEST_TYPE";  // that each of upstream's own says
 
-// A file's map merges another one by "<<"; what it says itself holds.
-template <class Visitor>
-void VisitMerged(const YamlNode& map, const Visitor& visit) {
-  for (const auto& [key, node] : map.keys) {
-    if (key == "<<" && node.kind == Kind::kMap) VisitMerged(node, visit);
-  }
-  for (const auto& [key, node] : map.keys) {
-    if (key != "<<") visit(key, node);
-  }
-}
-
 bool IsFlag(absl::string_view text) { return absl::StartsWith(text, "--"); }
 
 class Words {
@@ -102,9 +91,9 @@ bool IsFunctionalTest(absl::string_view text) {
 ParseResult ParseFunctionalTest(const YamlNode& root, const Environment& env) {
   EnvVars own;
   if (const YamlNode* const variables = root.Find(kVariables); variables != nullptr) {
-    VisitMerged(*variables, [&own](const std::string& name, const YamlNode& node) {
+    for (const auto& [name, node] : variables->keys) {
       if (node.kind == Kind::kScalar) own.insert_or_assign(name, node.text);
-    });
+    }
   }
   EnvVars known = own;
   for (const auto& [name, value] : env.vars) known.insert_or_assign(name, value);
@@ -114,10 +103,10 @@ ParseResult ParseFunctionalTest(const YamlNode& root, const Environment& env) {
   const YamlNode* const mode = root.Find("MODE");
   const bool serves = mode != nullptr && mode->text == "inference";
   if (const YamlNode* const arguments = root.Find(kArguments); arguments != nullptr && !serves) {
-    VisitMerged(*arguments, [&](const std::string& key, const YamlNode& node) {
+    for (const auto& [key, node] : arguments->keys) {
       flags = flags || IsFlag(key);
       words.AddEntry(key, node);
-    });
+    }
   }
   ParseResult result;
   if (flags) {

@@ -88,16 +88,15 @@ ParseResult ParseMegatronLmYaml(absl::string_view text, const Environment& env) 
   YamlKnobs reader(env, kSource);
   // Those of the functional tests share their arguments by anchors, and some write one twice.
   const bool test = IsFunctionalTest(text);
-  absl::StatusOr<YamlDocument> document =
-      test ? ParseYaml("model_config", text, YamlAliases::kExpanded, {.keys = YamlKeys::kLastHolds})
-           : ParseYaml("yaml-cfg", text, YamlAliases::kExpanded);
+  const absl::StatusOr<YamlDocument> document =  // yaml.safe_load: yaml_arguments.py:444
+      test ? ParseYaml("model_config", text, YamlAliases::kMerged, {.keys = YamlKeys::kLastHolds})
+           : ParseYaml("yaml-cfg", text, YamlAliases::kMerged);
   if (test && document.ok()) return ParseFunctionalTest(document->root, env);
   if (!document.ok()) {
     reader.Report({}, "mlm.argparse", Severity::kError, "the YAML file", std::string(document.status().message()));
   } else if (document->root.kind != YamlNode::Kind::kMap) {
     reader.Report({-1, 1, 1}, "mlm.argparse", Severity::kError, "the YAML file", "expected a map of arguments");
   } else {
-    MergeYamlKeys(&document->root);  // as yaml.safe_load does (yaml_arguments.py:444)
     ReadMap(document->root, &reader);
   }
   return reader.Finish();

@@ -99,15 +99,14 @@ void SwiftWords::ReadFlags(absl::Span<const Argument> args) {
 // swift/cli/main.py:35: the keys stand in front of the other words; ENV holds variables.
 void SwiftWords::ReadFile(absl::string_view path, const Environment& env, ParseResult* out) {
   const auto text = env.model_files.find(std::string(path));
-  absl::StatusOr<YamlDocument> file =
-      text == env.model_files.end() ? absl::NotFoundError("") : ParseYaml(path, text->second, YamlAliases::kExpanded);
+  const absl::StatusOr<YamlDocument> file =
+      text == env.model_files.end() ? absl::NotFoundError("") : ParseYaml(path, text->second, YamlAliases::kMerged);
   if (!file.ok() || file->root.kind != YamlNode::Kind::kMap) {
     if (text == env.model_files.end()) out->wanted_files.emplace_back(path);
     out->elsewhere = absl::StrCat("in ", Printable(path));
     clear_ = false;
     return;
   }
-  MergeYamlKeys(&file->root);
   for (const auto& [key, node] : file->root.keys) {
     if (key == "ENV") continue;
     SwiftWritten written = Named(key);
