@@ -35,7 +35,9 @@ ShellCallArguments::ShellCallArguments(WordSpan words, ShellState* state) : stat
   state_.Localize(std::string(kAll));
   state_.Localize(std::string(kCount));
   for (const absl::string_view name : kNumbers) state_.Localize(std::string(name));
-  SetShellArguments(words, state);
+  ShellWords own(words.begin(), words.end());
+  for (ShellWord& word : own) word.value.many = false;  // f $(nproc) 8: commonly one word
+  SetShellArguments(own, state);
 }
 
 }  // namespace flightplan

@@ -177,14 +177,6 @@ bool ShellScanner::SetKeyedItems(const std::string& name) {
   return true;
 }
 
-ShellWords ShellScanner::ReadListItem() {
-  const bool substitution = Peek() == '`' || (AtText("$(") && !AtText("$(("));
-  const size_t end = substitution ? EndOfReference(script_.text, at_, depth_) : at_;
-  ShellWords words = ReadWord();
-  if (substitution && at_ == end && words.size() == 1 && words[0].value.unknown()) words[0].value.many = true;
-  return words;
-}
-
 ShellWords ShellScanner::ReadArray() {
   ShellWords items;
   ++at_;  // (
@@ -195,7 +187,7 @@ ShellWords ShellScanner::ReadArray() {
       ++at_;
       return items;
     }
-    for (ShellWord& word : ReadListItem()) items.push_back(std::move(word));  // a line's end is skipped like a blank
+    for (ShellWord& word : ReadWord()) items.push_back(std::move(word));  // a line's end is skipped like a blank
   }
 }
 

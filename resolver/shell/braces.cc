@@ -150,8 +150,7 @@ ShellScanner::Braces::Reason ShellScanner::Braces::TakeNameFromValue() {
 }
 
 void ShellScanner::Braces::FindItems() {
-  const std::string name = name_ == "*" ? "@" : name_;
-  found_ = one_item_ ? scanner_.FindItem(name, subscript_, &item_) : state_.Find(name);
+  found_ = one_item_ ? scanner_.FindItem(name_, subscript_, &item_) : state_.Find(name_);
   unset_ = found_ == nullptr || (found_->size() == 1 && found_->front().value.unset);
 }
 

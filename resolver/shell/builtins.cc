@@ -184,12 +184,7 @@ ShellInterpreter::Status ShellInterpreter::Set(WordSpan words, Mode) {
   for (size_t i = 1; i < words.size(); ++i) {
     const absl::string_view option = words[i].value.text;
     if (option == "--") {
-      ShellWords arguments(words.begin() + i + 1, words.end());
-      for (ShellWord& word : arguments) {  // set -- $(...)
-        const std::string& text = word.value.text;
-        word.value.many = word.value.unknown() && (absl::StartsWith(text, "$(") || absl::StartsWith(text, "`"));
-      }
-      SetShellArguments(arguments, &state_);
+      SetShellArguments(words.subspan(i + 1), &state_);
       break;
     }
     if (option.size() < 2 || (option[0] != '-' && option[0] != '+')) break;

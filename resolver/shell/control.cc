@@ -224,7 +224,7 @@ std::optional<ShellWords> ShellInterpreter::ReadForItems(ShellScanner* scanner, 
     if (mode == Mode::kSkipped) {
       scanner->SkipWord();
     } else {
-      for (ShellWord& word : scanner->ReadListItem()) items.push_back(std::move(word));
+      for (ShellWord& word : scanner->ReadWord()) items.push_back(std::move(word));
     }
   }
   return items;

@@ -207,7 +207,7 @@ void ShellScanner::AddValues(Fields* fields, Splitting splitting, const ShellWor
 // The values of a variable; an unknown one is its own spelling, from `start` on.
 ShellWords ShellScanner::ValueOf(const std::string& name, bool all_items, size_t start) {
   const int offset = start < script_.offsets.size() ? script_.offsets[start] : -1;
-  const ShellWords* items = state_.Find(name == "*" ? "@" : name);
+  const ShellWords* items = state_.Find(name);
   const bool argument = IsArgument(name);
   const bool no_value = items == nullptr || (items->size() == 1 && items->front().value.unset);
   if (no_value && state_.assume_unset() && !argument && (IsShellNameStart(name[0]) || name == "#")) {

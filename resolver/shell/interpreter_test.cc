@@ -237,6 +237,7 @@ TEST(ShellInterpreter, OperatesOnStrings) {
            {"A=($(seq 1 2))\nfor t in $(seq 3 4); do T=$t; done\npython x.py ${A[1]} $T \"$(seq 5 6)\"", "2 4 5\n6"},
            {"A=($(nodes))\nN=${#A[@]}\npython x.py $N ${A[0]} \"$(nodes)\"", "?${#A[@]} ?${A[0]} ?$(nodes)"},
            {"set -- $(nodes) 8\npython x.py $# $2", "?$# ?$2"},
+           {"set -- \"$(nodes)\" 8\npython x.py $# $2", "2 8"},
            {"f() { python x.py \"${@:2}\" \"${@:1:1}\" $* ${*:3}; }\nf a b c", "b c a a b c c"},
            {"N=8\nX=\nT=1\n[[ $X -eq 0 ]] && T=2\npython x.py $T", "2"},
            {"case big in\n  big) T=2 ;&\n  mid) P=4 ;;\n  *) T=9 ;;\nesac\npython x.py $T $P", "2 4"},

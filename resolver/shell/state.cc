@@ -132,7 +132,7 @@ void ShellState::NotJudged(int offset, absl::string_view text, std::string needs
 
 const ShellWords* ShellState::Find(absl::string_view name) const {
   Work::Spend(kShellLookupCosts);
-  const auto it = variables_.find(name);
+  const auto it = variables_.find(name == "*" ? "@" : name);
   return it == variables_.end() ? SetByEveryShell(name) : &it->second;
 }
 

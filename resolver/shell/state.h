@@ -38,11 +38,15 @@ struct TracedText {
   std::vector<Part> unknown_parts;
   bool unset = false;    // unknown for no other reason than a variable that is not set: the text is its reference
   bool assumed = false;  // the default in ${NAME:-default} of a variable that is not known
-  bool many = false;     // all of an unquoted $(...) in a list: as many words as a run makes of it
+  bool many = false;     // an unquoted $(...) alone: as many words as a run makes of it
 
   static TracedText FromScript(absl::string_view script);
   static TracedText FromOutside(absl::string_view text);
   bool unknown() const { return !unknown_parts.empty(); }
+  // All of it is what one reference puts there.
+  bool IsOneReference() const {
+    return unknown_parts.size() == 1 && unknown_parts[0].begin == 0 && unknown_parts[0].end == text.size();
+  }
   void MarkUnknown() { unknown_parts = {{0, text.size()}}; }
   void Add(char c, int offset);
   void AddRange(const TracedText& other, size_t begin, size_t end);
@@ -84,7 +88,8 @@ class ShellState {
   void Note(int offset, absl::string_view rule_id, Severity severity, std::string seen, std::string needs);
   void NotJudged(int offset, absl::string_view text, std::string needs);  // noted once for each spelling
 
-  // A script's own arguments are variables named 1, 2, ... and # for their number, where the caller knows them.
+  // A script's own arguments are variables named 1, 2, ... and # for their number, where the caller knows them; all of
+  // them are @, and so is *.
   const ShellWords* Find(absl::string_view name) const;  // one item unless it is an array; null: not set
   static ShellWords Copy(const ShellWords& items);       // counted as work
   void Set(const std::string& name, ShellWords items, int offset);

@@ -26,7 +26,7 @@ size_t ShellState::KnownItems(absl::string_view name, const ShellWords& items) {
 }
 
 // "${NAME[@]}", be it cut or respelled, and with what is written in front and behind; not how many there are. Or $(...)
-// in a list.
+// by itself.
 bool ShellState::StandsForMany(const TracedText& word) {
   return word.many ||
          std::any_of(word.unknown_parts.begin(), word.unknown_parts.end(), [&word](const TracedText::Part& part) {

@@ -72,6 +72,13 @@ void ShellScanner::SkipWord() {
 // ---- words
 
 ShellWords ShellScanner::ReadWord() {
+  const bool substitution = Peek() == '`' || (AtText("$(") && !AtText("$(("));  // in no quotes
+  ShellWords words = ReadFieldsOrLists();
+  if (substitution && words.size() == 1) words[0].value.many = words[0].value.IsOneReference();
+  return words;
+}
+
+ShellWords ShellScanner::ReadFieldsOrLists() {
   const size_t before = at_;
   if (at_ < no_lists_begin_ || at_ >= no_lists_end_) {
     const size_t end = EndOfWord(script_.text, at_);

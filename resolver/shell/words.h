@@ -67,8 +67,6 @@ class ShellScanner {
 
   // The fields of the word at the current place, which unquoted values split; a stray parenthesis is skipped.
   ShellWords ReadWord();
-  // A word of a list that counts its items: of an array, or of what a loop goes through.
-  ShellWords ReadListItem();
   // The same as one piece, not split at blanks: the word of a `case`, a pattern, a here-string.
   TracedText ReadJoined();
   // What "${NAME[*]}" is of an array, and what its items are where they cannot be words of their own.
@@ -104,6 +102,7 @@ class ShellScanner {
   void ReadSingleQuoted(Fields* fields);
   void ReadEscaped(Fields* fields);  // $'...'
   bool SetInteger(const std::string& name, const TracedText& value, bool append);
+  ShellWords ReadFieldsOrLists();
   ShellWords ReadArray();
   bool HasKeysAlone();
   bool SetKeyedItems(const std::string& name);
