@@ -8,7 +8,6 @@
 #include "absl/strings/str_join.h"
 #include "resolver/base/bytes.h"
 #include "resolver/derive/fp8_recipes.h"
-#include "resolver/derive/placement.h"
 #include "resolver/evidence/calibration.h"
 
 namespace flightplan {

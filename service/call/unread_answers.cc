@@ -1,6 +1,7 @@
 #include "service/call/unread_answers.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "grpc/grpc.h"
@@ -53,14 +54,13 @@ grpc_call* UnreadAnswers::GiveUpOne() {
   const auto most = std::max_element(of_.begin(), of_.end(),
                                      [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; });
   if (most == of_.end()) return nullptr;
-  std::list<Answer>& answers = most->second.answers;
-  const auto oldest =
-      std::find_if(answers.begin(), answers.end(), [](const Answer& answer) { return answer.call != nullptr; });
-  if (oldest == answers.end()) return nullptr;
-  grpc_call* const call = oldest->call;
+  Held& held = most->second;
+  if (held.answers.empty()) return nullptr;
+  const Place oldest = held.answers.begin();
+  held.ending.splice(held.ending.end(), held.answers, oldest);
+  grpc_call* const call = std::exchange(oldest->call, nullptr);
   ending_.keep(call);  // it may end of itself before
-  oldest->call = nullptr;
-  most->second.bytes -= oldest->bytes;
+  held.bytes -= oldest->bytes;
   given_up_bytes_ += oldest->bytes;
   ++given_up_;
   return call;
@@ -68,11 +68,14 @@ grpc_call* UnreadAnswers::GiveUpOne() {
 
 void UnreadAnswers::Remove(Place place) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  Held& held = of_[place->tenant];
+  const auto of = of_.find(place->tenant);
+  Held& held = of->second;
+  const bool given_up = place->call == nullptr;
   bytes_ -= place->bytes;
   held.all_bytes -= place->bytes;
-  (place->call == nullptr ? given_up_bytes_ : held.bytes) -= place->bytes;
-  held.answers.erase(place);
+  (given_up ? given_up_bytes_ : held.bytes) -= place->bytes;
+  (given_up ? held.ending : held.answers).erase(place);
+  if (held.answers.empty() && held.ending.empty()) of_.erase(of);
 }
 
 size_t UnreadAnswers::bytes() const {

@@ -56,16 +56,16 @@ class UnreadAnswers {
 
  private:
   struct Held {
-    size_t bytes = 0;           // without those that are given up
-    size_t all_bytes = 0;       // with them
-    std::list<Answer> answers;  // the oldest first
+    size_t bytes = 0;                   // of the answers
+    size_t all_bytes = 0;               // with those that are given up
+    std::list<Answer> answers, ending;  // the oldest first
   };
   grpc_call* GiveUpOne();  // null: none is left but the newest
 
   const size_t most_;
   const Ending ending_;
   mutable std::mutex mutex_;
-  std::map<Tenant*, Held> of_;  // guarded by mutex_, as what follows; tenants live for good
+  std::map<Tenant*, Held> of_;  // guarded by mutex_, as what follows; of those for whom something waits
   size_t bytes_ = 0;            // of all
   size_t given_up_bytes_ = 0;   // of those of them that are not yet gone
   uint64_t given_up_ = 0;

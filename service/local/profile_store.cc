@@ -158,8 +158,8 @@ absl::StatusOr<v1::HardwareProfile> ProfileStore::Put(v1::HardwareProfile profil
   Violations violations;
   Entry entry = {profile, FitProfile(ProfileFromMessage(profile, "", &violations)), Sha256Hex(json), json.size()};
   const std::lock_guard<std::mutex> writing(writing_);
-  FLIGHTPLAN_ASSIGN_OR_RETURN(const std::unique_ptr<v1::HardwareProfile> stored, FindStored(name, entry));
-  if (stored != nullptr) return *stored;
+  FLIGHTPLAN_ASSIGN_OR_RETURN(const bool stored, IsStored(name, entry));
+  if (stored) return profile;
   FLIGHTPLAN_RETURN_IF_ERROR(Write(name, json));
   const std::lock_guard<std::mutex> lock(mutex_);
   entries_[name] = std::move(entry);
@@ -167,17 +167,16 @@ absl::StatusOr<v1::HardwareProfile> ProfileStore::Put(v1::HardwareProfile profil
   return profile;
 }
 
-absl::StatusOr<std::unique_ptr<v1::HardwareProfile>> ProfileStore::FindStored(const std::string& name,
-                                                                              const Entry& entry) const {
+absl::StatusOr<bool> ProfileStore::IsStored(const std::string& name, const Entry& entry) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto known = entries_.find(name); known != entries_.end()) {
-    if (known->second.digest == entry.digest) return std::make_unique<v1::HardwareProfile>(known->second.message);
+    if (known->second.digest == entry.digest) return true;
     return WithReason(absl::AlreadyExistsError(absl::StrCat("another profile is called ", name,
                                                             ": give this one a name of its own, or none")),
                       "PROFILE_CONFLICT");
   }
   const bool full = entries_.size() >= kMaxStoredProfiles;
-  if (!full && bytes_ + entry.bytes <= options_.max_bytes) return nullptr;
+  if (!full && bytes_ + entry.bytes <= options_.max_bytes) return false;
   const std::string stored =
       full ? absl::StrCat(kMaxStoredProfiles, " profiles are stored")
            : absl::StrCat("with this one the profiles have more than ", options_.max_bytes, " bytes");

@@ -82,8 +82,8 @@ class ProfileStore final : public ProfileSource {
   absl::Status Read(const std::string& file);
   absl::Status Write(const std::string& name, const std::string& json) const;
   absl::Status Prepare(v1::HardwareProfile* profile) const;
-  // The stored profile of this name where it has this content; null: there is none, and there is room.
-  absl::StatusOr<std::unique_ptr<v1::HardwareProfile>> FindStored(const std::string& name, const Entry& entry) const;
+  // Whether the profile of this name is stored, with this content. False: there is none, and there is room.
+  absl::StatusOr<bool> IsStored(const std::string& name, const Entry& entry) const;
   bool IsEvidence(const Entry& entry) const;
   bool IsLocal(const HardwareProfile& profile) const;
 
