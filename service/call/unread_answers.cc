@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "grpc/grpc.h"
+#include "grpcpp/server_context.h"
 
 namespace flightplan::service {
 
